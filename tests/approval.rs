@@ -44,7 +44,7 @@ async fn request_abandonment(engine: &Engine, operation_id: &str) -> Result<Appr
         missing: Vec::new(),
         unsent: false,
     };
-    let requested = approval::ask(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
+    let requested = approval::request(&mut tx, &engine.settings, Action::Abandon(request), &person("maker")).await?;
     tx.commit(Point::Accept).await?;
     Ok(requested)
 }
@@ -104,11 +104,11 @@ on_both_databases! {
         };
         approval::approve(&mut tx, &engine.settings, &requested.payload_sha256, decision).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
-        ended(Point::Approval, When::Before, approval::act(&engine, &requested.id)).await;
+        ended(Point::Approval, When::Before, approval::run_due(&engine, &requested.id)).await;
         assert_eq!(site.count("operations where resolution = 'abandoned'").await, 0);
-        ended(Point::Approval, When::After, approval::act(&engine, &requested.id)).await;
+        ended(Point::Approval, When::After, approval::run_due(&engine, &requested.id)).await;
         for _ in 0..2 {
-            approval::act(&engine, &requested.id).await.unwrap();
+            approval::run_due(&engine, &requested.id).await.unwrap();
         }
         assert_eq!(site.count(&format!("operations where resolution = 'abandoned' and id = '{mint}'")).await, 1);
         assert_eq!(site.count("approvals where status = 'executed' and version = 3").await, 1);
@@ -120,16 +120,16 @@ on_both_databases! {
         let (site, fixture, mint, requested) = requested_abandonment(database).await;
         let engine = fixture.engine.clone();
         fixture.halt().await;
-        approval::act(&engine, &requested.id).await.unwrap();
+        approval::run_due(&engine, &requested.id).await.unwrap();
         assert_eq!(now(&engine, &requested.id).await.status, Status::Pending, "an early wake does nothing");
         let past = "update approvals set expires_at = '2001-01-01T00:00:00+00:00', next_action_at = '2001-01-01T00:00:00+00:00'";
         site.write(past).await;
         assert_eq!(refused(approve(&engine, &requested, "checker").await), Code::ApprovalNotPending, "the approval has expired although its timer is late");
         assert_eq!(approval::sweep(&engine).await.unwrap(), 1);
         assert_eq!(approval::sweep(&engine).await.unwrap(), 0);
-        ended(Point::Approval, When::Before, approval::act(&engine, &requested.id)).await;
-        ended(Point::Approval, When::After, approval::act(&engine, &requested.id)).await;
-        approval::act(&engine, &requested.id).await.unwrap();
+        ended(Point::Approval, When::Before, approval::run_due(&engine, &requested.id)).await;
+        ended(Point::Approval, When::After, approval::run_due(&engine, &requested.id)).await;
+        approval::run_due(&engine, &requested.id).await.unwrap();
         assert_eq!(site.count("events where type = 'approval.expired'").await, 1);
         assert_eq!(now(&engine, &requested.id).await.live_key, None);
         request_abandonment(&engine, &mint).await.unwrap();

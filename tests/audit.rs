@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use muniment_domain::audit::{Act, ActorKind, Flaw, Verdict, acting, seal, verify};
+use muniment_domain::audit::{Act, ActorKind, ChainProblem, Verification, acting, chain_entries, verify};
 use muniment_domain::db::Db;
 use muniment_domain::point::{Point, When};
 use muniment_domain::sql::sql;
@@ -17,10 +17,10 @@ use world::on_both_databases;
 use crate::installation::{ApiFixture, PATIENCE, Person, ended, open, register};
 
 /// Commit points at which these tests end a single move instead of a process.
-pub const ENDED_AT: &[Point] = &[Point::Seal];
+pub const ENDED_AT: &[Point] = &[Point::Chain];
 
 fn by(user: &str) -> Act {
-    Act { actor: Some(user.to_owned()), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") }
+    Act { actor: Some(user.to_owned()), kind: ActorKind::Person, ..Act::host_command("POST /v1/things") }
 }
 
 /// Performs an audited action.
@@ -33,7 +33,7 @@ async fn act(db: &Db, user: &str, thing: &str) -> Result<(), Error> {
     .await
 }
 
-async fn verdict(db: &Db) -> Verdict {
+async fn verdict(db: &Db) -> Verification {
     verify(&mut db.read().await.unwrap(), 1, None, i64::MAX).await.unwrap()
 }
 
@@ -41,13 +41,13 @@ async fn seal_all(db: &Db) -> usize {
     let mut all = 0;
     loop {
         let mut tx = db.begin().await.unwrap();
-        let sealed = match seal(&mut tx, 7).await {
+        let sealed = match chain_entries(&mut tx, 7).await {
             Ok(sealed) => sealed,
             // Another process has sealed these entries meanwhile.
             Err(Error::Stale { .. }) => continue,
             Err(error) => panic!("{error}"),
         };
-        tx.commit(Point::Seal).await.unwrap();
+        tx.commit(Point::Chain).await.unwrap();
         all += sealed;
         if sealed == 0 {
             return all;
@@ -247,16 +247,16 @@ on_both_databases! {
         let (line, seal) = (format!("where id = {third}"), "where position = 3");
         let columns = ["actor = 'usr_9'", "actor_kind = 'key'", "session_id = 'ses_9'", "ip = '1.1.1.1'", "action = 'GET'",
             "object_type = 'user'", "object_id = 'off_9'", "detail = '{}'", "request_id = 'x'", "at = '2001-01-01T00:00:00+00:00'"];
-        let mut tampered: Vec<_> = columns.iter().map(|set| (format!("update audit_log set {set} {line}"), 3, Flaw::LineChanged)).collect();
+        let mut tampered: Vec<_> = columns.iter().map(|set| (format!("update audit_log set {set} {line}"), 3, ChainProblem::LineChanged)).collect();
         tampered.extend([
-            (format!("delete from audit_log {line}"), 3, Flaw::LineMissing),
-            (format!("update audit_seals set hash = 'ab' {seal}"), 3, Flaw::LineChanged),
-            (format!("update audit_seals set prev_hash = 'ab' {seal}"), 3, Flaw::ChainBroken),
-            (format!("delete from audit_seals {seal}"), 3, Flaw::SealMissing),
-            ("update audit_seals set position = position + 100 where position > 4".to_owned(), 5, Flaw::SealMissing),
+            (format!("delete from audit_log {line}"), 3, ChainProblem::LineMissing),
+            (format!("update audit_seals set hash = 'ab' {seal}"), 3, ChainProblem::LineChanged),
+            (format!("update audit_seals set prev_hash = 'ab' {seal}"), 3, ChainProblem::ChainBroken),
+            (format!("delete from audit_seals {seal}"), 3, ChainProblem::SealMissing),
+            ("update audit_seals set position = position + 100 where position > 4".to_owned(), 5, ChainProblem::SealMissing),
             // Two entries swap places.
-            ("update audit_seals set audit_id = case position when 2 then 'x' else 'y' end where position in (2, 3)".to_owned(), 2, Flaw::LineMissing),
-            ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, Flaw::SealMissing),
+            ("update audit_seals set audit_id = case position when 2 then 'x' else 'y' end where position in (2, 3)".to_owned(), 2, ChainProblem::LineMissing),
+            ("update audit_seals set position = -position where position in (2, 3)".to_owned(), 2, ChainProblem::SealMissing),
         ]);
         if db.is_shared() {
             run_directly(&db, "alter table audit_seals drop constraint audit_seals_position_check").await.unwrap();
@@ -350,9 +350,9 @@ on_both_databases! {
         ended(Point::Account, When::After, act(&db, "usr_1", "off_1")).await;
         assert_eq!((count("events").await, count("audit_log").await, count("audit_unsealed").await), (1, 1, 1));
         let engine = Engine::start(db.clone(), Settings::default(), Vec::new()).await.unwrap();
-        ended(Point::Seal, When::Before, sweep::seal(&engine)).await;
+        ended(Point::Chain, When::Before, sweep::seal(&engine)).await;
         assert_eq!((verdict(&db).await.unsealed, verdict(&db).await.to), (1, 0));
-        ended(Point::Seal, When::After, sweep::seal(&engine)).await;
+        ended(Point::Chain, When::After, sweep::seal(&engine)).await;
         assert_eq!((verdict(&db).await.unsealed, verdict(&db).await.to), (0, 1));
         assert_eq!(sweep::seal(&engine).await.unwrap(), 0);
         assert!(verdict(&db).await.is_ok());

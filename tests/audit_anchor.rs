@@ -1,6 +1,6 @@
 //! Daily anchors: each day's chain hash is signed and logged, so that a cut or rewritten log is found.
 
-use muniment_domain::audit::{Act, ActorKind, acting, seal};
+use muniment_domain::audit::{Act, ActorKind, acting, chain_entries};
 use muniment_domain::canonical::sha256;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
@@ -17,8 +17,11 @@ use crate::installation::{ApiFixture, PATIENCE, Person, Server, in_days, open, o
 async fn write_entries(api: &ApiFixture, days: i64, acts: usize) {
     let db = open_at(&api.database.url(), Clock::manual(in_days(-days))).await;
     for number in 0..acts {
-        let act =
-            Act { actor: Some(format!("usr_{number}")), kind: ActorKind::Person, ..Act::on_host("POST /v1/things") };
+        let act = Act {
+            actor: Some(format!("usr_{number}")),
+            kind: ActorKind::Person,
+            ..Act::host_command("POST /v1/things")
+        };
         acting(act, async {
             let mut tx = db.begin().await.unwrap();
             event::write(&mut tx, "thing.done", "offering", &format!("off_{days}_{number}"), 1, json!({}))
@@ -34,8 +37,8 @@ async fn write_entries(api: &ApiFixture, days: i64, acts: usize) {
 
 async fn seal_all(db: &Db) {
     let mut tx = db.begin().await.unwrap();
-    seal(&mut tx, 1000).await.unwrap();
-    tx.commit(Point::Seal).await.unwrap();
+    chain_entries(&mut tx, 1000).await.unwrap();
+    tx.commit(Point::Chain).await.unwrap();
 }
 
 /// Computes the root from a proof.

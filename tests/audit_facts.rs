@@ -106,7 +106,7 @@ on_both_databases! {
         let mut tx = db.begin().await.unwrap();
         let signer = lane::ensure(&mut tx, 1, Address::repeat_byte(1), 7).await.unwrap();
         tx.commit(Point::Housekeeping).await.unwrap();
-        acting(Act::on_host("muniment admin lane pause"), async {
+        acting(Act::host_command("muniment admin lane pause"), async {
             let mut tx = db.begin().await.unwrap();
             lane::set_mode(&mut tx, &signer, Mode::Paused, "Eve looked odd", 9).await.unwrap();
             tx.commit(Point::Housekeeping).await.unwrap();

@@ -10,7 +10,7 @@ use world::{Mining, on_both_databases};
 use crate::installation::{Installation, PATIENCE, Server, Terms};
 
 /// Commit points at which these tests end a process.
-pub const ENDED_AT: &[Point] = &[Point::SpeedUp, Point::Wish];
+pub const ENDED_AT: &[Point] = &[Point::SpeedUp, Point::Command];
 
 const SIGABRT: i32 = 6;
 

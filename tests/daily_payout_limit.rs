@@ -51,7 +51,7 @@ async fn engine_fixture(site: &Installation) -> EngineFixture {
 /// Requests a payout and waits until it is signed or refused; returns its error.
 async fn pay(site: &Installation, fixture: &EngineFixture, token: Address, amount: u64) -> Option<String> {
     let mut tx = fixture.engine.db.begin().await.unwrap();
-    let number = contract::take_op_numbers(&mut tx, CHAIN_ID, token, 1).await.unwrap();
+    let number = contract::reserve_op_numbers(&mut tx, CHAIN_ID, token, 1).await.unwrap();
     let (asset, to) = (site.platform.coin, Address::repeat_byte(9));
     let call = payoutCall { opId: U256::from(number), asset, to, amount: U256::from(amount) };
     let calldata = Bytes::from(call.abi_encode());
@@ -110,7 +110,7 @@ on_both_databases! {
         let fixture = engine_fixture(&site).await;
         let raise = async |read: Option<u64>, sum: u64| {
             let mut tx = fixture.engine.db.begin().await.unwrap();
-            let raised = payout_day::raise(&mut tx, CHAIN_ID, token, 7, read.map(U256::from), U256::from(sum)).await;
+            let raised = payout_day::set_sum(&mut tx, CHAIN_ID, token, 7, read.map(U256::from), U256::from(sum)).await;
             if raised.is_ok() {
                 tx.commit(Point::Sign).await.unwrap();
             }

@@ -101,7 +101,7 @@ on_both_databases! {
         assert_eq!(timer::sweep(&engine).await.unwrap(), 0, "not yet expired");
         clock.advance(Duration::days(8));
         assert_eq!(timer::sweep(&engine).await.unwrap(), 1);
-        timer::ring(&engine, &id).await.unwrap();
+        timer::run(&engine, &id).await.unwrap();
         engine.db.close().await;
         drop(engine);
         assert_eq!(api.rows("select kyc_status from investors").await, [["expired"]]);

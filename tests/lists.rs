@@ -3,8 +3,8 @@
 use chrono::DateTime;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::filter::CreatedBetween;
 use muniment_domain::id::Ids;
-use muniment_domain::narrow::Created;
 use muniment_domain::offering::{self, Order};
 use muniment_domain::sql::sql;
 use muniment_domain::subscription::{self, Scope as Whose};
@@ -38,7 +38,7 @@ async fn offerings(tx: &mut Tx) {
         for order in Order::ALL {
             for statuses in [vec![], vec![Status::Open], vec![Status::Open, Status::Closed]] {
                 let plain = Filter { order: *order, statuses, ..Filter::default() };
-                let lately = Filter { created: Created { from: Some(at), to: Some(at) }, ..plain.clone() };
+                let lately = Filter { created: CreatedBetween { from: Some(at), to: Some(at) }, ..plain.clone() };
                 for filter in [plain, lately] {
                     page(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
                 }
@@ -61,7 +61,7 @@ async fn subscriptions(tx: &mut Tx) {
                 for statuses in [vec![], vec![Status::Accepted], vec![Status::Expired, Status::Refunded]] {
                     let (offering_id, investor_id) = (offering_id.clone(), investor_id.clone());
                     let plain = Filter { statuses, offering_id, investor_id, ..Filter::default() };
-                    let lately = Filter { created: Created { from: Some(at), to: Some(at) }, ..plain.clone() };
+                    let lately = Filter { created: CreatedBetween { from: Some(at), to: Some(at) }, ..plain.clone() };
                     for filter in [plain, lately] {
                         list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
                     }
@@ -77,10 +77,10 @@ async fn ask(tx: &mut Tx) {
     offerings(tx).await;
     subscriptions(tx).await;
     let at = Some(DateTime::UNIX_EPOCH);
-    let lately = Created { from: at, to: at };
+    let lately = CreatedBetween { from: at, to: at };
     for statuses in [vec![], vec![investor::Status::Approved]] {
         for country in [None, Some("DE".to_owned())] {
-            for created in [Created::default(), lately] {
+            for created in [CreatedBetween::default(), lately] {
                 let (statuses, country) = (statuses.clone(), country.clone());
                 let filter = investor::Filter { statuses, created, country, name: None };
                 investor::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
@@ -88,7 +88,7 @@ async fn ask(tx: &mut Tx) {
         }
     }
     for statuses in [vec![], vec![user::Status::Active]] {
-        for created in [Created::default(), lately] {
+        for created in [CreatedBetween::default(), lately] {
             let filter = user::Filter { statuses: statuses.clone(), created };
             user::page(tx, &filter, LIMIT, OFFSET).await.unwrap();
         }
@@ -102,8 +102,8 @@ async fn ask(tx: &mut Tx) {
 }
 
 /// Lists of operators, and lists of a user's own rows.
-async fn desk(tx: &mut Tx, lately: Created) {
-    for created in [Created::default(), lately] {
+async fn desk(tx: &mut Tx, lately: CreatedBetween) {
+    for created in [CreatedBetween::default(), lately] {
         for status in [None, Some(approval::Status::Pending)] {
             for maker in [None, Some("usr_1".to_owned())] {
                 let filter = approval::Filter { statuses: Vec::from_iter(status), action: None, maker, created };
@@ -121,7 +121,7 @@ async fn desk(tx: &mut Tx, lately: Created) {
             let filter = webhook::Filter { statuses: Vec::from_iter(status), created };
             webhook::page(tx, &Owner::Platform, &filter, LIMIT, OFFSET).await.unwrap();
         }
-        for whose in [api_key::Whose::All, api_key::Whose::Own("usr_1")] {
+        for whose in [api_key::Scope::All, api_key::Scope::Own("usr_1")] {
             api_key::page(tx, whose, created, LIMIT, OFFSET).await.unwrap();
         }
         wallet::page(tx, "inv_1", created, LIMIT, OFFSET).await.unwrap();
@@ -135,7 +135,7 @@ async fn desk(tx: &mut Tx, lately: Created) {
     }
 }
 
-async fn distributions(tx: &mut Tx, created: Created) {
+async fn distributions(tx: &mut Tx, created: CreatedBetween) {
     use distribution::{Filter, Scope, Status};
     let (person, issuer) = (Some("usr_1".to_owned()), Some("iss_1".to_owned()));
     for scope in

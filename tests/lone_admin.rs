@@ -53,7 +53,7 @@ async fn requested_alone(db: &Db, admin: &str, name: &str) -> Approval {
     let mut tx = db.begin().await.unwrap();
     let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
     let action = Action::Invite(Invite { user_id, email, name, roles: vec![Role::Operator], reason: "x".to_owned() });
-    let requested = approval::ask(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
+    let requested = approval::request(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
     for due in email_link::due(&mut tx, 100).await.unwrap() {
         email_link::sent(&mut tx, &due.link.id).await.unwrap();
     }

@@ -15,7 +15,7 @@ pub const ENDED_AT: &[Point] = &[Point::Timer];
 /// Runs the timer of an offering at once, as after a change of a subscription.
 async fn run_timer(engine: &Engine, id: &str) {
     let mut tx = engine.db.begin().await.unwrap();
-    muniment_domain::timer::hasten(&mut tx, id).await.unwrap();
+    muniment_domain::timer::make_due(&mut tx, id).await.unwrap();
     tx.commit(Point::Timer).await.unwrap();
     while timer::sweep(engine).await.unwrap() > 0 {}
 }
@@ -29,7 +29,7 @@ on_both_databases! {
         let patient = fixture.approved(json!({ "opens_at": opens_at.to_rfc3339() })).await;
         let early = fixture.act(&fixture.issuer, &id, "publish", json!({})).await;
         assert_eq!((early.status, early.text("/current_status")), (409, "approved".to_owned()), "{early:?}");
-        let ring = async |engine: &Engine| timer::ring(engine, &id).await.unwrap();
+        let ring = async |engine: &Engine| timer::run(engine, &id).await.unwrap();
         fixture.with_engine(opens_at - Duration::milliseconds(1), ring).await;
         assert_eq!(fixture.status(&id).await, "approved");
         // Once by the wake, and once by a surplus wake.
@@ -105,7 +105,7 @@ on_both_databases! {
             let id = fixture.open(json!({})).await;
             fixture.with_engine(in_days(61), async |engine| {
                 plan::crash_at(Point::Timer, when, 1);
-                timer::ring(engine, &id).await.unwrap_err();
+                timer::run(engine, &id).await.unwrap_err();
             })
             .await;
             assert_eq!(fixture.status(&id).await, if when == When::Before { "open" } else { "closed" });

@@ -82,9 +82,9 @@ on_both_databases! {
         // It crashes after its second page and continues there.
         let now = in_days(0);
         fixture.with_engine(now, async |engine| {
-            timer::ring(engine, &id).await.unwrap();
+            timer::run(engine, &id).await.unwrap();
             plan::crash_at(Point::Timer, When::After, 1);
-            timer::ring(engine, &id).await.unwrap_err();
+            timer::run(engine, &id).await.unwrap_err();
         }).await;
         assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, 400);
         let asked_from = in_days(0);
@@ -142,7 +142,7 @@ on_both_databases! {
         assert_eq!(count(&fixture, "status = 'committed'").await, MANY + 1, "the old time no longer counts");
         // One more change, of which no page is applied yet: the old time no longer counts for the calendar or the investor.
         extended(&fixture, &id, later(80)).await;
-        fixture.with_engine(in_days(69), async |engine| timer::ring(engine, &sub).await.unwrap()).await;
+        fixture.with_engine(in_days(69), async |engine| timer::run(engine, &sub).await.unwrap()).await;
         assert_eq!(status(&fixture, &sub).await, "committed");
         fixture.api.write(&format!("update subscriptions set calendar_version = 1, cooling_off_expires_at = created_at where id = '{sub}'")).await;
         let left = fixture.investor.post(&format!("/v1/subscriptions/{sub}/cancel"), json!({})).await;

@@ -8,7 +8,7 @@ use muniment_domain::point::{Point, When};
 use muniment_domain::{Code, Error};
 use muniment_workflows::operator::cancel::Cancelled;
 use muniment_workflows::operator::mark_confirmed::verify;
-use muniment_workflows::operator::retry::Retried;
+use muniment_workflows::operator::retry::RetryOutcome;
 use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
 use world::{Database, KEYS, Mining, on_both_databases};
 
@@ -84,7 +84,7 @@ on_both_databases! {
         assert_eq!(status(&fixture, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
+        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
         site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
         site.finalised().await;
         assert_eq!(fixture.operation(&deploy).await.status, Status::Confirmed);
@@ -94,7 +94,7 @@ on_both_databases! {
 
     async fn a_retry_while_the_nonce_is_open_keeps_the_nonce(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Retried::SameNonce);
+        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::SameNonce);
         site.anvil.mine(1).await;
         site.finalised().await;
         assert_eq!(fixture.operation(&deploy).await.status, Status::Confirmed);
@@ -117,7 +117,7 @@ on_both_databases! {
         assert_eq!(late.status, Status::DeadLetter, "a late success is proposed, never applied");
         assert_eq!(late.suggested_action.unwrap().0["tx_hash"], hash.to_string());
         assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::PartialEffect);
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Retried::Confirmed);
+        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::Confirmed);
         assert_eq!(site.exactly_once().await.deployed, 1);
         fixture.close().await;
     }
@@ -143,7 +143,7 @@ on_both_databases! {
         site.finalised().await;
         let taken = (Status::DeadLetter, Some("nonce_consumed_externally".to_owned()));
         assert_eq!(status(&fixture, &deploy).await, taken, "a final revert replaces the stuck error");
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Retried::NewCycle);
+        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
         let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
         site.until("it waits for the lane", async || site.count(waits).await == 1).await;
         fixture.resume().await;

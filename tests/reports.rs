@@ -152,7 +152,7 @@ on_both_databases! {
         let (first, last) = (wallet(0), wallet(HOLDERS - 1));
         let db = open(&database.url()).await;
         let mut tx = db.read().await.unwrap();
-        let place = cap_table::place(&mut tx, &offering).await.unwrap().unwrap();
+        let place = cap_table::block_state(&mut tx, &offering).await.unwrap().unwrap();
         let (lines, mut after) = cap_table::page(&mut tx, &offering, place.block_number, &(String::new(), -1), 500).await.unwrap();
         let mut sum: u128 = lines.iter().map(|line| line.balance.0).sum();
         drop(tx);

@@ -1,9 +1,9 @@
 //! Row security in PostgreSQL: a statement without owner filter shows an investor only their own rows.
 
 use muniment_domain::db::Db;
+use muniment_domain::row_security;
 use muniment_domain::sql::sql;
 use muniment_domain::subscription::{self, Filter, Scope};
-use muniment_domain::wall;
 use serde_json::{Value, json};
 use world::{Database, Engine};
 
@@ -39,16 +39,20 @@ async fn two_investors() -> SubscriptionFixture {
 async fn a_statement_without_owner_filter_shows_only_own_rows() {
     let fixture = two_investors().await;
     let db = open(&fixture.api.database.url()).await;
-    assert_eq!(wall::stands(&db).await.unwrap(), Some(true), "the tests need an ordinary role: see ops/postgres");
+    assert_eq!(
+        row_security::applies(&db).await.unwrap(),
+        Some(true),
+        "the tests need an ordinary role: see ops/postgres"
+    );
     let own = fixture.investor.get("/v1/investor/profile").await.text("/id");
     assert_eq!(seen(&db).await, [2; 4]);
-    assert_eq!(wall::seen_by(Some(&own), seen(&db)).await, [1; 4]);
+    assert_eq!(row_security::limited_to(Some(&own), seen(&db)).await, [1; 4]);
     for nobody in [None, Some("inv_1'; reset app.investor_id; --")] {
-        assert_eq!(wall::seen_by(nobody, seen(&db)).await, [0; 4]);
+        assert_eq!(row_security::limited_to(nobody, seen(&db)).await, [0; 4]);
     }
     assert_eq!(seen(&db).await, [2; 4], "the next statement on the same connection");
     // A write counts over the whole offering, whoever makes it.
-    let counted = wall::seen_by(Some(&own), async {
+    let counted = row_security::limited_to(Some(&own), async {
         let mut tx = db.begin().await.unwrap();
         sql("select count(*) from subscriptions").scalar::<i64>(&mut tx).await.unwrap()
     });

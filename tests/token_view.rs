@@ -4,7 +4,7 @@ use alloy::primitives::{Address, U256, keccak256};
 use chrono::{Duration, Utc};
 use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
-use muniment_activities::token_view::{self, Read, Verdict};
+use muniment_activities::token_view::{self, TokenRead, TransferCheck};
 use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
@@ -131,7 +131,7 @@ on_both_databases! {
 }
 
 /// A coin reverts on this call, which is an answer that can be cached.
-fn transfer_of(coin: Address) -> Read<Verdict> {
+fn transfer_of(coin: Address) -> TokenRead<TransferCheck> {
     token_view::can_transfer(coin, Address::ZERO, Address::ZERO, 1, U256::ZERO, Default::default())
 }
 
@@ -140,7 +140,7 @@ async fn concurrent_reads_ask_the_node_once_per_block() {
     let site = Installation::new(Database::fresh(world::Engine::Sqlite).await, Mining::Manual, &[Terms::free(1)]).await;
     let config = ChainConfig { endpoints: vec![site.anvil.url().to_owned()], ..ChainConfig::default() };
     let db = open_at(&site.database.url(), Clock::System).await;
-    let engine = Engine::reader(db, Settings::default(), vec![Chain::over_http(config).unwrap()]);
+    let engine = Engine::reader(db, Settings::default(), vec![Chain::http(config).unwrap()]);
     let network = engine.network(CHAIN_ID).unwrap();
     let (reads, mut now) = (TokenViews::new(0), Utc::now());
     let ask = async |reads: &TokenViews, now| {
@@ -148,7 +148,7 @@ async fn concurrent_reads_ask_the_node_once_per_block() {
         reads.ask(network, &head, transfer_of(site.platform.coin), now).await.map(|verdict| (head.number, verdict.code))
     };
     let calls = |method: &str| network.chain.calls_by_method().get(method).copied().unwrap_or_default();
-    token_view::newest(&network.chain).await.unwrap();
+    token_view::newest_header(&network.chain).await.unwrap();
     let before = calls("eth_getBlockByNumber");
     let many = futures::future::join_all((0..50).map(|_| ask(&reads, now))).await;
     let first = many[0].as_ref().unwrap().0;
@@ -175,7 +175,7 @@ async fn a_failed_read_is_not_cached() {
     let engine = Engine::reader(
         open_at(&site.database.url(), Clock::System).await,
         Settings::default(),
-        vec![Chain::over_http(config).unwrap()],
+        vec![Chain::http(config).unwrap()],
     );
     let (network, reads, now) = (engine.network(CHAIN_ID).unwrap(), TokenViews::new(0), Utc::now());
     let head = reads.head(network, now).await.unwrap();

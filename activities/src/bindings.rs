@@ -21,4 +21,4 @@ contract!(token, PlatformSecurityToken7518, "../contracts/artifacts/PlatformSecu
 contract!(distributor, PlatformYieldDistributor, "../contracts/artifacts/PlatformYieldDistributor.json");
 contract!(rule144, Rule144, "../contracts/artifacts/Rule144.json");
 contract!(factory, TokenFactory, "../contracts/artifacts/TokenFactory.json");
-contract!(desk, TransferAgent, "../contracts/artifacts/TransferAgent.json");
+contract!(transfer_agent, TransferAgent, "../contracts/artifacts/TransferAgent.json");

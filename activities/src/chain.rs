@@ -37,7 +37,7 @@ pub struct Chain {
 
 impl Chain {
     /// A chain over HTTP. Nothing is sent before the first read.
-    pub fn over_http(config: ChainConfig) -> Result<Chain, ConfigError> {
+    pub fn http(config: ChainConfig) -> Result<Chain, ConfigError> {
         config.check()?;
         let mut endpoints = Vec::new();
         for url in &config.endpoints {
@@ -55,7 +55,7 @@ impl Chain {
     }
 
     /// A chain over nodes in this process, for tests and the simulation.
-    pub fn over_nodes(config: ChainConfig, nodes: Vec<Arc<dyn Node>>) -> Chain {
+    pub fn in_process(config: ChainConfig, nodes: Vec<Arc<dyn Node>>) -> Chain {
         let endpoint = |(index, node)| Endpoint::new(Transport::Node(node), &format!("node-{index}"));
         let endpoints = nodes.into_iter().enumerate().map(endpoint).collect();
         Chain::new(config, endpoints)

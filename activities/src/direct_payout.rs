@@ -8,7 +8,7 @@ use crate::{
     coin::{self, Payments, compare, paid_by, payments},
     line::{Line, words},
     operation::{MissingEffect, executed_effect},
-    payout::{batchPayoutCall, payoutCall},
+    payout_calldata::{batchPayoutCall, payoutCall},
     receipt::Receipt,
     simulate::Call,
 };
@@ -73,18 +73,18 @@ fn payments_of(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Payments
 
 /// What the coin's events show for one line of an executed page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum LineTransfer {
     /// Exactly its units went to the holder.
-    Paid,
+    Exact,
     /// Another amount went to the holder.
-    Other(U256),
+    OtherAmount(U256),
     /// No transfer to the holder.
-    Nothing,
+    Missing,
 }
 
 /// What the coin's events show for each line, if the page as a whole lacks its effect. A transfer to the holder from any
 /// account counts as another amount.
-pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<Said> {
+pub fn line_transfers(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<LineTransfer> {
     let (mut paid, mut arrived) = (payments_of(receipt, payer, page), coin::arrived(receipt, page.asset));
     // Match exact payments first, so that no line takes the transfer of another line to the same holder.
     let exact: Vec<bool> = page
@@ -103,12 +103,12 @@ pub fn said_of_lines(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Ve
     for (line, exact) in page.lines.iter().zip(exact) {
         let other = arrived.iter().find(|((payee, _), count)| *payee == line.holder() && **count > 0);
         said.push(match (exact, other.map(|(payment, _)| *payment)) {
-            (true, _) => Said::Paid,
+            (true, _) => LineTransfer::Exact,
             (false, Some(payment)) => {
                 take(&mut arrived, payment);
-                Said::Other(payment.1)
+                LineTransfer::OtherAmount(payment.1)
             }
-            (false, None) => Said::Nothing,
+            (false, None) => LineTransfer::Missing,
         });
     }
     said

@@ -11,7 +11,7 @@ use crate::{
     fault::Fault,
     line::{Line, words},
     logs::LogFilter,
-    operation::{ExecutedAt, MissingEffect, events, view},
+    operation::{Execution, MissingEffect, events, view},
     receipt::Receipt,
     simulate::{At, Call},
 };
@@ -46,7 +46,7 @@ pub struct EscrowPage {
 
 /// The outcome of one line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum LineOutcome {
     /// The wallet that was paid.
     Paid(Address),
     /// The contract withholds the money because the holder is frozen.
@@ -137,7 +137,7 @@ pub fn page_effect(
     distributor: Address,
     asset: Address,
     data: &[u8],
-) -> Result<Vec<Outcome>, MissingEffect> {
+) -> Result<Vec<LineOutcome>, MissingEffect> {
     executed(receipt)?;
     let missing = |why: &str| MissingEffect(format!("{distributor}: {why}"));
     let page = page_of(data).ok_or_else(|| missing("the call is not a payout page"))?;
@@ -148,24 +148,24 @@ pub fn page_effect(
         return Err(missing("another page was paid in its place"));
     }
     // A line is paid unless an event says otherwise.
-    let mut outcomes: Vec<Outcome> = page.lines.iter().map(|line| Outcome::Paid(line.holder())).collect();
+    let mut outcomes: Vec<LineOutcome> = page.lines.iter().map(|line| LineOutcome::Paid(line.holder())).collect();
     // Events carry the index in the whole list.
     let at = |index: U256| index.checked_sub(first).and_then(|i| usize::try_from(i).ok());
     for kept in events::<Distributor::Withheld>(receipt, distributor).filter(|e| e.id == page.id) {
         if let Some(outcome) = at(kept.index).and_then(|i| outcomes.get_mut(i)) {
             let frozen = kept.reason == B256::right_padding_from(b"frozen");
-            *outcome = if frozen { Outcome::Frozen } else { Outcome::TransferFailed };
+            *outcome = if frozen { LineOutcome::Frozen } else { LineOutcome::TransferFailed };
         }
     }
     for moved in events::<Distributor::PaidToSuccessor>(receipt, distributor).filter(|e| e.id == page.id) {
         if let Some(outcome) = at(moved.index).and_then(|i| outcomes.get_mut(i)) {
-            *outcome = Outcome::Paid(moved.payee);
+            *outcome = LineOutcome::Paid(moved.payee);
         }
     }
     // The events of the distributor only claim a payment; the transfers of the coin prove it.
     let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
-        Outcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
-        Outcome::Frozen | Outcome::TransferFailed => None,
+        LineOutcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
+        LineOutcome::Frozen | LineOutcome::TransferFailed => None,
     });
     compare(&payments(paid), &paid_by(receipt, asset, distributor))?;
     Ok(outcomes)
@@ -232,7 +232,7 @@ pub fn audit_effect(receipt: &Receipt, distributor: Address, data: &[u8]) -> Res
 }
 
 /// Whether the effect of a call exists on the chain at a block, from any transaction.
-pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) -> Result<bool, Fault> {
+pub async fn is_in_effect(chain: &Chain, distributor: Address, data: &[u8], at: At) -> Result<bool, Fault> {
     if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
         let stored = view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?;
         return Ok(!stored.token.is_zero());
@@ -255,7 +255,12 @@ pub async fn stands(chain: &Chain, distributor: Address, data: &[u8], at: At) ->
 }
 
 /// Finds the transaction with the effect of a call, with the hash of that transaction's call as far as the events tell.
-pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) -> Result<Option<ExecutedAt>, Fault> {
+pub async fn find_execution(
+    chain: &Chain,
+    distributor: Address,
+    data: &[u8],
+    since: u64,
+) -> Result<Option<Execution>, Fault> {
     // All topics below are indexed, so the node filters by this exact effect.
     let ours = keccak256(data);
     let topics = if let Ok(call) = Distributor::createDistributionCall::abi_decode_validate(data) {
@@ -284,7 +289,7 @@ pub async fn find(chain: &Chain, distributor: Address, data: &[u8], since: u64) 
     // Events of a claim and a cancellation carry no payload hash. Either way the money went where our call would send it.
     let unnamed = [Distributor::WithheldClaimed::SIGNATURE_HASH, Distributor::DistributionCancelled::SIGNATURE_HASH];
     let payload_hash = if unnamed.contains(&topics[0]) { ours } else { payload(&log.data) };
-    Ok(Some(ExecutedAt {
+    Ok(Some(Execution {
         tx_hash: log.tx_hash,
         block_number: log.block_number,
         block_hash: log.block_hash,

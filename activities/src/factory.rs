@@ -97,7 +97,11 @@ pub fn deploy_effect(receipt: &Receipt, factory: Address, deployment: &Deploymen
 }
 
 /// The tokens that the factory deployed in these blocks, each with the id of its offering.
-pub async fn tokens_told(chain: &Chain, factory: Address, blocks: (u64, u64)) -> Result<Vec<(Address, B256)>, Fault> {
+pub async fn deployed_tokens(
+    chain: &Chain,
+    factory: Address,
+    blocks: (u64, u64),
+) -> Result<Vec<(Address, B256)>, Fault> {
     let filter = LogFilter {
         from_block: blocks.0,
         to_block: Some(blocks.1),
@@ -124,7 +128,7 @@ fn initialised(receipt: &Receipt, token: Address, deployment: &Deployment) -> Re
 }
 
 /// Whether this transaction created the token. A repeated deployment finds the existing token instead.
-pub fn made_here(receipt: &Receipt, token: Address) -> bool {
+pub fn was_created_in(receipt: &Receipt, token: Address) -> bool {
     events::<TokenInitialized>(receipt, token).next().is_some()
 }
 

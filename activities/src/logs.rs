@@ -28,7 +28,7 @@ pub struct LogFilter {
 /// An event with its position on the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(from = "RawLog")]
-pub struct PlacedLog {
+pub struct ChainLog {
     /// The contract that emitted it.
     pub address: Address,
     /// Signature hash and indexed fields.
@@ -57,9 +57,9 @@ struct RawLog {
     log_index: U64,
 }
 
-impl From<RawLog> for PlacedLog {
-    fn from(raw: RawLog) -> PlacedLog {
-        PlacedLog {
+impl From<RawLog> for ChainLog {
+    fn from(raw: RawLog) -> ChainLog {
+        ChainLog {
             address: raw.address,
             topics: raw.topics,
             data: raw.data,
@@ -73,14 +73,14 @@ impl From<RawLog> for PlacedLog {
 
 /// A filter for final events.
 #[derive(Clone, Debug)]
-pub struct Wanted<'a> {
+pub struct EventFilter<'a> {
     /// The contracts; empty for all. With very many contracts the filter would be larger than the answer.
     pub contracts: &'a [Address],
     /// The accepted values of the first topic.
     pub topics: &'a [B256],
 }
 
-impl Wanted<'_> {
+impl EventFilter<'_> {
     fn filter(&self, mut blocks: Value) -> Value {
         blocks["topics"] = json!([self.topics]);
         if !self.contracts.is_empty() {
@@ -89,7 +89,7 @@ impl Wanted<'_> {
         blocks
     }
 
-    fn includes(&self, log: &PlacedLog) -> bool {
+    fn includes(&self, log: &ChainLog) -> bool {
         let known = self.contracts.is_empty() || self.contracts.contains(&log.address);
         known && log.topics.first().is_some_and(|topic| self.topics.contains(topic))
     }
@@ -110,12 +110,12 @@ impl LogFilter {
 
 impl Chain {
     /// Reads the events in order. If a provider refuses the range as too wide, the range is halved until it fits.
-    pub async fn logs(&self, filter: &LogFilter) -> Result<Vec<PlacedLog>, Fault> {
+    pub async fn logs(&self, filter: &LogFilter) -> Result<Vec<ChainLog>, Fault> {
         let mut found = Vec::new();
         let mut ranges = vec![(filter.from_block, filter.to_block)];
         while let Some((from, to)) = ranges.pop() {
             match self
-                .ask(vec![filter.request(from, to)], |answers| first::<Vec<PlacedLog>>("eth_getLogs", answers))
+                .ask(vec![filter.request(from, to)], |answers| first::<Vec<ChainLog>>("eth_getLogs", answers))
                 .await
             {
                 Ok(part) => found.extend(part),
@@ -142,10 +142,10 @@ impl Chain {
     /// the last block: an endpoint that is behind would return fewer events without an error.
     pub async fn final_logs(
         &self,
-        wanted: &Wanted<'_>,
+        wanted: &EventFilter<'_>,
         (from, to): (u64, u64),
         last: Option<B256>,
-    ) -> Result<Vec<PlacedLog>, Fault> {
+    ) -> Result<Vec<ChainLog>, Fault> {
         let quorum = self.config.quorum.clamp(1, self.endpoints().len().max(1));
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {
@@ -168,10 +168,10 @@ impl Chain {
     async fn range_of(
         &self,
         endpoint: &Endpoint,
-        wanted: &Wanted<'_>,
+        wanted: &EventFilter<'_>,
         range: (u64, u64),
         last: Option<B256>,
-    ) -> Result<Vec<PlacedLog>, Fault> {
+    ) -> Result<Vec<ChainLog>, Fault> {
         let mut found = Vec::new();
         let mut ranges = vec![(range.0, range.1, last)];
         while let Some((from, to, last)) = ranges.pop() {
@@ -193,10 +193,10 @@ impl Chain {
     async fn events_of(
         &self,
         endpoint: &Endpoint,
-        wanted: &Wanted<'_>,
+        wanted: &EventFilter<'_>,
         (from, to): (u64, u64),
         last: Option<B256>,
-    ) -> Result<Vec<PlacedLog>, Fault> {
+    ) -> Result<Vec<ChainLog>, Fault> {
         let requests = |_: &Endpoint| match last {
             Some(hash) if from == to => {
                 vec![Request::new("eth_getLogs", json!([wanted.filter(json!({ "blockHash": hash }))]))]
@@ -214,7 +214,7 @@ impl Chain {
                     return Err(Fault::UnknownBlock);
                 }
             }
-            let logs: Vec<PlacedLog> = first("eth_getLogs", answers)?;
+            let logs: Vec<ChainLog> = first("eth_getLogs", answers)?;
             match logs.iter().find(|log| !wanted.includes(log) || !(from..=to).contains(&log.block_number)) {
                 Some(log) => Err(Fault::Malformed(format!(
                     "event {} of {} does not match the filter",

@@ -21,7 +21,7 @@ pub struct MissingEffect(pub String);
 
 /// The transaction that executed an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ExecutedAt {
+pub struct Execution {
     /// The transaction hash.
     pub tx_hash: B256,
     /// The number of its block.
@@ -81,12 +81,12 @@ pub async fn is_operation_executed(chain: &Chain, contract: Address, op_id: u64,
 }
 
 /// Finds the transaction that executed the operation since a block.
-pub async fn operation_executed(
+pub async fn find_execution(
     chain: &Chain,
     contract: Address,
     op_id: u64,
     since: u64,
-) -> Result<Option<ExecutedAt>, Fault> {
+) -> Result<Option<Execution>, Fault> {
     let filter = LogFilter {
         from_block: since,
         to_block: None,
@@ -105,7 +105,7 @@ pub async fn operation_executed(
             event.opId
         )));
     }
-    Ok(Some(ExecutedAt {
+    Ok(Some(Execution {
         tx_hash: log.tx_hash,
         block_number: log.block_number,
         block_hash: log.block_hash,
@@ -115,7 +115,7 @@ pub async fn operation_executed(
 
 /// The highest operation number that the contract executed since a block; 0 for none. After a restore the database
 /// continues above it.
-pub async fn operation_id_highest(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
+pub async fn highest_operation_number(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
     let filter = LogFilter {
         from_block: since,
         to_block: None,

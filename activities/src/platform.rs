@@ -9,17 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     bindings::{
-        coin::DemoCoin, desk::TransferAgent, distributor::PlatformYieldDistributor, factory::TokenFactory,
-        registry::AgentRegistry, rule144::Rule144, token::PlatformSecurityToken7518,
+        coin::DemoCoin, distributor::PlatformYieldDistributor, factory::TokenFactory, registry::AgentRegistry,
+        rule144::Rule144, token::PlatformSecurityToken7518, transfer_agent::TransferAgent,
     },
     chain::{Chain, Tag},
     coin,
     fault::Fault,
     gas,
-    policy::{Gate, Refusal, Target},
+    policy::{PolicyGate, Refusal, Target},
     receipt::Receipt,
     registry::{self, Roles},
-    send::Sent,
+    send::SendResult,
     signer::{Signer, SignerFault},
     simulate::{At, Call, Simulation},
     transaction::Transaction,
@@ -208,11 +208,12 @@ impl Platform {
             max_fee_per_gas: fees.max_fee_per_gas,
             max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
         };
-        let mut gate = Gate::of(&chain.config).with(self.registry, Target::Registry).with(self.coin, Target::PlayMoney);
+        let mut gate =
+            PolicyGate::of(&chain.config).with(self.registry, Target::Registry).with(self.coin, Target::PlayMoney);
         gate.creations = true;
         let permit = gate.check(deployer.address(), &transaction, U256::ZERO)?;
         let signed = deployer.sign(&permit).await?;
-        if let Some(Sent::Refused(refusal)) = chain.send(std::slice::from_ref(&signed.raw)).await.pop() {
+        if let Some(SendResult::Refused(refusal)) = chain.send(std::slice::from_ref(&signed.raw)).await.pop() {
             return Err(failed(refusal.text));
         }
         // Development chains mine within milliseconds, so poll more often than the follower.

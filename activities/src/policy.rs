@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, U256, keccak256};
 
-use crate::{config::ChainConfig, payout, transaction::Transaction};
+use crate::{config::ChainConfig, payout_calldata, transaction::Transaction};
 
 /// The kind of a contract; it decides which functions may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -63,7 +63,7 @@ pub enum Refusal {
     },
     /// The payouts of the day would exceed the limit.
     #[error("a payout of {amount} with {spent} already paid today exceeds the daily limit of {ceiling}")]
-    PayoutCeiling {
+    PayoutLimit {
         /// The payout of this transaction.
         amount: U256,
         /// The payouts of the day so far.
@@ -90,7 +90,7 @@ impl Refusal {
             Refusal::Value => "policy_value",
             Refusal::FeeCap { .. } => "policy_fee_cap",
             Refusal::GasCap { .. } => "policy_gas_cap",
-            Refusal::PayoutCeiling { .. } => "policy_payout_ceiling",
+            Refusal::PayoutLimit { .. } => "policy_payout_ceiling",
             Refusal::Arguments => "policy_arguments",
             Refusal::Spender(_) => "policy_spender",
         }
@@ -99,7 +99,7 @@ impl Refusal {
 
 /// What may be signed.
 #[derive(Clone, Debug, Default)]
-pub struct Gate {
+pub struct PolicyGate {
     /// The chain ids.
     pub chain_ids: Vec<u64>,
     /// The contracts and their kinds.
@@ -133,10 +133,10 @@ impl Permit {
     }
 }
 
-impl Gate {
+impl PolicyGate {
     /// A gate with the limits of the chain and its factory as the only contract.
-    pub fn of(config: &ChainConfig) -> Gate {
-        Gate {
+    pub fn of(config: &ChainConfig) -> PolicyGate {
+        PolicyGate {
             chain_ids: vec![config.chain_id],
             targets: config.factory.iter().map(|factory| (*factory, Target::Factory)).collect(),
             gas_cap: config.gas_cap,
@@ -147,7 +147,7 @@ impl Gate {
     }
 
     /// The same gate with one more contract.
-    pub fn with(mut self, address: Address, target: Target) -> Gate {
+    pub fn with(mut self, address: Address, target: Target) -> PolicyGate {
         self.targets.insert(address, target);
         self
     }
@@ -187,17 +187,17 @@ impl Gate {
         }
         // An allowance lets its spender take money, so only our own contracts may get one.
         if target == Target::Asset {
-            let spender = payout::spender(data).ok_or(Refusal::Arguments)?;
+            let spender = payout_calldata::spender(data).ok_or(Refusal::Arguments)?;
             let ours = self.targets.get(&spender);
             if !matches!(ours, Some(Target::Token | Target::Distributor)) {
                 return Err(Refusal::Spender(spender));
             }
         }
         // The limit counts what leaves the signer, whichever function moves it.
-        let amount = payout::amount(data).map_err(|_| Refusal::Arguments)?;
+        let amount = payout_calldata::amount(data).map_err(|_| Refusal::Arguments)?;
         match self.payout_ceiling {
             Some(ceiling) if !amount.is_zero() && spent.saturating_add(amount) > ceiling => {
-                Err(Refusal::PayoutCeiling { amount, spent, ceiling })
+                Err(Refusal::PayoutLimit { amount, spent, ceiling })
             }
             _ => Ok(()),
         }

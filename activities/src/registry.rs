@@ -32,7 +32,7 @@ impl Roles {
     pub const ALL: Roles = Roles(15);
 
     /// The names of the roles in this set.
-    pub fn words(self) -> String {
+    pub fn names(self) -> String {
         let named = [
             (Self::ISSUER, "issuer"),
             (Self::CUSTODY, "custody"),

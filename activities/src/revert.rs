@@ -26,7 +26,7 @@ pub struct Revert {
 
 impl Revert {
     /// The operation number, if the contract reports that the operation was already executed.
-    pub fn is_operation_replayed(&self) -> Option<U256> {
+    pub fn replayed_operation(&self) -> Option<U256> {
         match self.name.as_str() {
             "OperationReplayed" => self.operands.first().and_then(|(_, id)| id.parse().ok()),
             _ => None,
@@ -34,7 +34,7 @@ impl Revert {
     }
 
     /// Whether the contract reports that the effect of this call, or of another call in its place, already exists.
-    pub fn is_done_before(&self) -> bool {
+    pub fn is_already_executed(&self) -> bool {
         let names = ["OperationReplayed", "DistributionExists", "PageAlreadyPaid", "NothingWithheld"];
         names.contains(&self.name.as_str())
     }

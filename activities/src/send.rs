@@ -12,7 +12,7 @@ use crate::{
 
 /// The answer to one signed transaction. No answer decides a status.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Sent {
+pub enum SendResult {
     /// A mempool accepted it.
     Accepted(B256),
     /// A mempool or a block already has it.
@@ -32,14 +32,14 @@ pub struct SendRefusal {
     pub text: String,
 }
 
-impl Sent {
+impl SendResult {
     /// The best answer of several endpoints has the highest weight: one endpoint that accepted it is enough.
     fn weight(&self) -> u8 {
         match self {
-            Sent::Accepted(_) => 3,
-            Sent::AlreadyKnown => 2,
-            Sent::Refused(_) => 1,
-            Sent::Unknown(_) => 0,
+            SendResult::Accepted(_) => 3,
+            SendResult::AlreadyKnown => 2,
+            SendResult::Refused(_) => 1,
+            SendResult::Unknown(_) => 0,
         }
     }
 }
@@ -49,8 +49,8 @@ impl Chain {
     ///
     /// The same bytes are the same transaction everywhere, so another endpoint may get them too: after a failure always,
     /// with `broadcast_all` in any case.
-    pub async fn send(&self, raws: &[Bytes]) -> Vec<Sent> {
-        let mut sent: Vec<Sent> = vec![Sent::Unknown("no endpoint could be reached".into()); raws.len()];
+    pub async fn send(&self, raws: &[Bytes]) -> Vec<SendResult> {
+        let mut sent: Vec<SendResult> = vec![SendResult::Unknown("no endpoint could be reached".into()); raws.len()];
         if raws.is_empty() {
             return sent;
         }
@@ -74,7 +74,7 @@ impl Chain {
         sent
     }
 
-    async fn send_to(&self, endpoint: &Endpoint, raws: &[Bytes]) -> Vec<Sent> {
+    async fn send_to(&self, endpoint: &Endpoint, raws: &[Bytes]) -> Vec<SendResult> {
         let request = |raw: &Bytes| Request::new("eth_sendRawTransaction", json!([raw]));
         let requests: Vec<Request> = raws.iter().map(request).collect();
         let answers = match self.verified(endpoint).await {
@@ -83,31 +83,35 @@ impl Chain {
         };
         match answers {
             Ok(answers) => raws.iter().zip(answers).map(|(raw, answer)| read(raw, answer)).collect(),
-            Err(fault) => vec![Sent::Unknown(fault.to_string()); raws.len()],
+            Err(fault) => vec![SendResult::Unknown(fault.to_string()); raws.len()],
         }
     }
 }
 
-fn read(raw: &Bytes, answer: Answer) -> Sent {
+fn read(raw: &Bytes, answer: Answer) -> SendResult {
     match answer {
         Ok(value) => {
             let hash = keccak256(raw);
             match serde_json::from_value::<B256>(value) {
-                Ok(found) if found == hash => Sent::Accepted(hash),
-                Ok(found) => Sent::Unknown(format!("the node returned the hash {found} for the transaction {hash}")),
-                Err(error) => Sent::Unknown(format!("the node returned no hash for the transaction {hash}: {error}")),
+                Ok(found) if found == hash => SendResult::Accepted(hash),
+                Ok(found) => {
+                    SendResult::Unknown(format!("the node returned the hash {found} for the transaction {hash}"))
+                }
+                Err(error) => {
+                    SendResult::Unknown(format!("the node returned no hash for the transaction {hash}: {error}"))
+                }
             }
         }
         Err(error) => match classify_send(error.code, &error.message) {
-            SendClass::AlreadyKnown => Sent::AlreadyKnown,
-            class => Sent::Refused(SendRefusal { class, text: error.message }),
+            SendClass::AlreadyKnown => SendResult::AlreadyKnown,
+            class => SendResult::Refused(SendRefusal { class, text: error.message }),
         },
     }
 }
 
-fn merge(sent: &mut [Sent], answers: Vec<Sent>) {
+fn merge(sent: &mut [SendResult], answers: Vec<SendResult>) {
     for (best, answer) in sent.iter_mut().zip(answers) {
-        let both_unknown = matches!(best, Sent::Unknown(_)) && answer.weight() == 0;
+        let both_unknown = matches!(best, SendResult::Unknown(_)) && answer.weight() == 0;
         if answer.weight() > best.weight() || both_unknown {
             *best = answer;
         }
@@ -115,12 +119,12 @@ fn merge(sent: &mut [Sent], answers: Vec<Sent>) {
 }
 
 /// Whether the cause lies with the endpoint and not with the transaction.
-fn is_endpoint_trouble(sent: &Sent) -> bool {
+fn is_endpoint_trouble(sent: &SendResult) -> bool {
     match sent {
-        Sent::Unknown(_) => true,
-        Sent::Refused(refusal) => {
+        SendResult::Unknown(_) => true,
+        SendResult::Refused(refusal) => {
             matches!(refusal.class, SendClass::RateLimited | SendClass::PoolFull | SendClass::Unknown)
         }
-        Sent::Accepted(_) | Sent::AlreadyKnown => false,
+        SendResult::Accepted(_) | SendResult::AlreadyKnown => false,
     }
 }

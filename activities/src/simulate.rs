@@ -32,13 +32,13 @@ pub enum At {
 
 /// One call of a simulation of several calls.
 #[derive(Clone, Debug)]
-pub struct Trial {
+pub struct SimulationRequest {
     /// The call.
     pub call: Call,
     /// The state it runs on.
     pub at: At,
     /// Gas that a similar call needed. If it is enough for this one too, there is no estimate.
-    pub enough: Option<u64>,
+    pub known_gas: Option<u64>,
 }
 
 /// The result of a simulation.
@@ -69,10 +69,10 @@ impl Call {
     }
 }
 
-impl Trial {
+impl SimulationRequest {
     fn requests(&self) -> Vec<Request> {
         let estimate = self.call.request("eth_estimateGas", self.at);
-        match (self.at, self.enough) {
+        match (self.at, self.known_gas) {
             (At::Latest, None) => vec![estimate],
             // One execution, where an estimate needs many.
             (At::Latest, Some(gas)) => {
@@ -88,7 +88,7 @@ impl Trial {
     /// Takes this simulation's answers from the front. None if the gas was not enough or the call reverts: simulate it alone then.
     fn read(&self, answers: &mut impl Iterator<Item = Answer>) -> Option<Result<Simulation, Fault>> {
         let mut next = || answers.next().unwrap_or_else(|| Err(RpcError::default()));
-        match (self.at, self.enough) {
+        match (self.at, self.known_gas) {
             (At::Latest, None) => Some(gas(Some(next()))),
             // The call ran with this gas as its limit, so a success means that it is enough.
             (At::Latest, Some(enough)) => match outcome(next()) {
@@ -109,8 +109,8 @@ fn called_and_estimated(called: Answer, estimated: Answer) -> Result<Simulation,
 
 impl Chain {
     /// Simulates several calls in one request. Calls without a result are simulated again one by one.
-    pub async fn simulate_all(&self, trials: &[Trial]) -> Vec<Result<Simulation, Fault>> {
-        let requests = trials.iter().flat_map(Trial::requests).collect();
+    pub async fn simulate_all(&self, trials: &[SimulationRequest]) -> Vec<Result<Simulation, Fault>> {
+        let requests = trials.iter().flat_map(SimulationRequest::requests).collect();
         let together = self
             .ask(requests, |answers| {
                 let mut answers = answers.into_iter();

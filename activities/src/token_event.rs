@@ -10,7 +10,7 @@ use crate::{
         TransferBatch, TransferRestricted, TransferRestrictionRemoved, TransferSingle,
     },
     fault::Fault,
-    logs::PlacedLog,
+    logs::ChainLog,
     receipt::Log,
 };
 
@@ -22,9 +22,9 @@ pub enum Change {
     /// Units are locked until a time.
     Lock,
     /// The locked units decrease by this amount.
-    Cut,
+    ReduceLock,
     /// The units frozen without end are set to this amount.
-    Hold,
+    FreezeUnits,
     /// An address is frozen.
     Freeze,
     /// An address is unfrozen.
@@ -95,7 +95,7 @@ impl RawMovement {
 }
 
 /// The movements of one event of a token; none for an event that does not change the ledger.
-pub fn read(log: &PlacedLog) -> Result<Vec<Movement>, Fault> {
+pub fn read(log: &ChainLog) -> Result<Vec<Movement>, Fault> {
     let unreadable = |why: String| Fault::Malformed(format!("event {} of {}: {why}", log.log_index, log.tx_hash));
     let small = |value: U256| i64::try_from(value).map_err(|_| unreadable(format!("{value} is too large")));
     let units = |value: U256| u128::try_from(value).map_err(|_| unreadable(format!("{value} units are too many")));
@@ -113,7 +113,7 @@ pub fn read(log: &PlacedLog) -> Result<Vec<Movement>, Fault> {
 }
 
 /// Whether `read` returns a movement for an event of a token.
-pub fn moves_books(log: &Log) -> bool {
+pub fn changes_ledger(log: &Log) -> bool {
     match log.topics.first() {
         // An empty batch moves nothing.
         Some(&TransferBatch::SIGNATURE_HASH) => {
@@ -139,7 +139,7 @@ pub const TOPICS: &[B256] = &[
     AddressRecovered::SIGNATURE_HASH,
 ];
 
-fn raw_movements(log: &PlacedLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
+fn raw_movements(log: &ChainLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
     let one = |line: RawMovement| Ok(vec![line]);
     match log.topics.first() {
         Some(&TransferSingle::SIGNATURE_HASH) => {
@@ -163,11 +163,11 @@ fn raw_movements(log: &PlacedLog) -> alloy::sol_types::Result<Vec<RawMovement>> 
         }
         Some(&LocksCut::SIGNATURE_HASH) => {
             let e: LocksCut = decoded(log)?;
-            one(RawMovement::units(Change::Cut, e.holder, e.partition, e.units))
+            one(RawMovement::units(Change::ReduceLock, e.holder, e.partition, e.units))
         }
         Some(&Frozen::SIGNATURE_HASH) => {
             let e: Frozen = decoded(log)?;
-            one(RawMovement::units(Change::Hold, e.account, e.tokenId, e.amount))
+            one(RawMovement::units(Change::FreezeUnits, e.account, e.tokenId, e.amount))
         }
         Some(&AddressFrozen::SIGNATURE_HASH) => {
             one(RawMovement::of(Change::Freeze, decoded::<AddressFrozen>(log)?.account))
@@ -194,6 +194,6 @@ fn raw_movements(log: &PlacedLog) -> alloy::sol_types::Result<Vec<RawMovement>> 
     }
 }
 
-fn decoded<E: SolEvent>(log: &PlacedLog) -> alloy::sol_types::Result<E> {
+fn decoded<E: SolEvent>(log: &ChainLog) -> alloy::sol_types::Result<E> {
     E::decode_raw_log_validate(&log.topics, &log.data)
 }

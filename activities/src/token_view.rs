@@ -22,19 +22,19 @@ alloy::sol! {
 }
 
 /// The return data of a call, or its revert.
-pub type Outcome = Result<Bytes, Revert>;
+pub type CallResult = Result<Bytes, Revert>;
 
 /// Calls at one block and the decoder of their answers.
-pub struct Read<T> {
+pub struct TokenRead<T> {
     /// The calls.
     pub calls: Vec<Call>,
     /// Decodes the answers, one for each call.
-    pub decode: fn(&[Outcome]) -> Result<T, Fault>,
+    pub decode: fn(&[CallResult]) -> Result<T, Fault>,
 }
 
 /// The basic data of a token.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Facts {
+pub struct TokenSummary {
     /// `offeringId()`.
     pub offering_id: B256,
     /// `tokenSymbol()`.
@@ -49,7 +49,7 @@ pub struct Facts {
 
 /// The holding of a holder in a partition.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Holding {
+pub struct HoldingView {
     /// Balance in units.
     pub balance: U256,
     /// `transferableBalance(holder, partition)`.
@@ -62,7 +62,7 @@ pub struct Holding {
 
 /// Whether units can move. Our token returns a pair, other tokens of the standard return a bool or revert.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
+pub struct TransferCheck {
     /// Whether the transfer is allowed.
     pub allowed: bool,
     /// A code from the specification's list.
@@ -72,12 +72,12 @@ pub struct Verdict {
 }
 
 /// The newest block.
-pub async fn newest(chain: &Chain) -> Result<Header, Fault> {
+pub async fn newest_header(chain: &Chain) -> Result<Header, Fault> {
     chain.ask(vec![by_number(Tag::Latest, false)], |answers| first(METHOD, answers)).await
 }
 
 /// The basic data of the token.
-pub fn facts(token: Address) -> Read<Facts> {
+pub fn facts(token: Address) -> TokenRead<TokenSummary> {
     let calls = vec![
         read(token, &Token::offeringIdCall {}),
         read(token, &Token::tokenSymbolCall {}),
@@ -85,10 +85,10 @@ pub fn facts(token: Address) -> Read<Facts> {
         read(token, &Token::totalCapCall {}),
         read(token, &Token::partitionCountCall {}),
     ];
-    Read {
+    TokenRead {
         calls,
         decode: |answers| {
-            Ok(Facts {
+            Ok(TokenSummary {
                 offering_id: word::<Token::offeringIdCall>(answers, 0)?,
                 symbol: word::<Token::tokenSymbolCall>(answers, 1)?,
                 supply: word::<Token::totalSupply_0Call>(answers, 2)?,
@@ -100,9 +100,9 @@ pub fn facts(token: Address) -> Read<Facts> {
 }
 
 /// All partitions of a token that has `count` partitions.
-pub fn partitions(token: Address, count: u32) -> Read<Vec<Partition>> {
+pub fn partitions(token: Address, count: u32) -> TokenRead<Vec<Partition>> {
     let call = |number: u32| read(token, &Token::partitionOfCall { partition: U256::from(number) });
-    Read {
+    TokenRead {
         calls: (1..=count).map(call).collect(),
         decode: |answers| {
             let each = |index| {
@@ -120,7 +120,7 @@ pub fn partitions(token: Address, count: u32) -> Read<Vec<Partition>> {
 }
 
 /// The holding of a holder in a partition.
-pub fn holding(token: Address, holder: Address, partition: u32) -> Read<Holding> {
+pub fn holding(token: Address, holder: Address, partition: u32) -> TokenRead<HoldingView> {
     let id = U256::from(partition);
     let calls = vec![
         read(token, &Token::balanceOfCall { account: holder, id }),
@@ -128,10 +128,10 @@ pub fn holding(token: Address, holder: Address, partition: u32) -> Read<Holding>
         read(token, &Token::lockedBalanceOfCall { account: holder, id }),
         read(token, &Token::isFrozenCall { holder }),
     ];
-    Read {
+    TokenRead {
         calls,
         decode: |answers| {
-            Ok(Holding {
+            Ok(HoldingView {
                 balance: word::<Token::balanceOfCall>(answers, 0)?,
                 transferable: word::<Token::transferableBalanceCall>(answers, 1)?,
                 locked: word::<Token::lockedBalanceOfCall>(answers, 2)?,
@@ -142,15 +142,15 @@ pub fn holding(token: Address, holder: Address, partition: u32) -> Read<Holding>
 }
 
 /// `isFrozen(holder)`.
-pub fn is_frozen(token: Address, holder: Address) -> Read<bool> {
+pub fn is_frozen(token: Address, holder: Address) -> TokenRead<bool> {
     let calls = vec![read(token, &Token::isFrozenCall { holder })];
-    Read { calls, decode: |answers| word::<Token::isFrozenCall>(answers, 0) }
+    TokenRead { calls, decode: |answers| word::<Token::isFrozenCall>(answers, 0) }
 }
 
 /// `isRestricted(partition)`.
-pub fn is_restricted(token: Address, partition: u32) -> Read<bool> {
+pub fn is_restricted(token: Address, partition: u32) -> TokenRead<bool> {
     let calls = vec![read(token, &Token::isRestrictedCall { partition: U256::from(partition) })];
-    Read { calls, decode: |answers| word::<Token::isRestrictedCall>(answers, 0) }
+    TokenRead { calls, decode: |answers| word::<Token::isRestrictedCall>(answers, 0) }
 }
 
 /// `canTransfer(from, to, partition, amount, data)`.
@@ -161,13 +161,13 @@ pub fn can_transfer(
     partition: u32,
     units: U256,
     data: Bytes,
-) -> Read<Verdict> {
+) -> TokenRead<TransferCheck> {
     let call = canTransferCall { from, to, id: U256::from(partition), amount: units, data };
-    Read {
+    TokenRead {
         calls: vec![read(token, &call)],
         decode: |answers| match answers.first() {
             Some(Ok(data)) => verdict(data),
-            Some(Err(revert)) => Ok(Verdict { allowed: false, code: UNKNOWN, reason: revert.sentence.clone() }),
+            Some(Err(revert)) => Ok(TransferCheck { allowed: false, code: UNKNOWN, reason: revert.sentence.clone() }),
             None => Err(missing()),
         },
     }
@@ -175,7 +175,7 @@ pub fn can_transfer(
 
 const UNKNOWN: &str = "unknown_revert";
 
-fn verdict(data: &[u8]) -> Result<Verdict, Fault> {
+fn verdict(data: &[u8]) -> Result<TransferCheck, Fault> {
     // One word is the bool of the standard interface, two words are our pair.
     let (allowed, word) = match data.len() {
         32 => (bool::abi_decode_validate(data).map_err(malformed)?, B256::ZERO),
@@ -186,7 +186,7 @@ fn verdict(data: &[u8]) -> Result<Verdict, Fault> {
     };
     let text = String::from_utf8_lossy(word.as_slice()).trim_end_matches('\0').to_owned();
     let code = if allowed { "ok" } else { code_of(&text) };
-    Ok(Verdict { allowed, code, reason: if allowed { "ok".to_owned() } else { text } })
+    Ok(TransferCheck { allowed, code, reason: if allowed { "ok".to_owned() } else { text } })
 }
 
 fn malformed(error: impl std::fmt::Display) -> Fault {
@@ -208,7 +208,7 @@ fn code_of(reason: &str) -> &'static str {
     }
 }
 
-fn word<C: SolCall>(answers: &[Outcome], index: usize) -> Result<C::Return, Fault> {
+fn word<C: SolCall>(answers: &[CallResult], index: usize) -> Result<C::Return, Fault> {
     let data = answers.get(index).ok_or_else(missing)?.as_ref();
     let data = data.map_err(|revert| Fault::Refused(format!("{}: {}", C::SIGNATURE, revert.sentence)))?;
     C::abi_decode_returns_validate(data).map_err(|error| Fault::Malformed(format!("{} returned {error}", C::SIGNATURE)))
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn a_pair_a_bool_and_a_revert_give_the_same_form_of_answer() {
-        let check_of = |outcome: Outcome| {
+        let check_of = |outcome: CallResult| {
             let read = can_transfer(Address::ZERO, Address::ZERO, Address::ZERO, 1, U256::ZERO, Bytes::new());
             (read.decode)(&[outcome]).map(|v| (v.allowed, v.code, v.reason))
         };

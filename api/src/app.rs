@@ -52,7 +52,7 @@ pub struct App {
 impl App {
     /// The state for a configuration and its open database.
     pub fn new(db: Db, config: &Config) -> Result<Self, Failure> {
-        let chains = config.chains.iter().map(|chain| Chain::over_http(chain.clone()).map_err(Failure::new));
+        let chains = config.chains.iter().map(|chain| Chain::http(chain.clone()).map_err(Failure::new));
         let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
         Ok(Self {
             auth: Arc::new(Auth::new(config, db.clock(), db.ids())?),

@@ -61,7 +61,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let (page, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
     let filter = Filter { statuses: parameters.words("status")?, created: parameters.created()? };
     let (rows, total) = user::page(&mut app.db.read().await?, &filter, page.limit, page.offset()).await?;
-    let item = if principal.0.sees_masked() { Person::masked } else { Person::of };
+    let item = if principal.0.is_masked() { Person::masked } else { Person::of };
     Ok(Json(page.list(rows.iter().map(item), total)))
 }
 

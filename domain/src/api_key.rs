@@ -5,7 +5,7 @@ use serde_json::json;
 use sha2::{Digest, Sha256};
 
 use crate::db::{Tx, expect_updated};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event, user};
@@ -83,9 +83,9 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
 }
 
 /// Refuses another key if the user already has `max` keys in use. The user's row is locked, so that parallel requests are counted.
-pub async fn make_room(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
+pub async fn check_limit(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
     let now = tx.now();
-    user::hold(tx, user_id).await?;
+    user::lock_row(tx, user_id).await?;
     let used = sql("select count(*) from api_keys
         where user_id = $1 and revoked_at is null and replaced_by is null and expires_at > $2")
     .bind((user_id, now))
@@ -115,28 +115,28 @@ pub async fn issue(
 
 /// The owners whose keys a caller may see.
 #[derive(Clone, Copy, Debug)]
-pub enum Whose<'a> {
+pub enum Scope<'a> {
     /// All owners.
     All,
     /// The members of an issuer.
-    Organisation(&'a str),
+    Issuer(&'a str),
     /// The caller only.
     Own(&'a str),
 }
 
-impl Whose<'_> {
+impl Scope<'_> {
     fn keys(self, select: Sql) -> Sql {
         let keys = select.push(" from api_keys where ");
         match self {
             Self::All => keys.push("1 = 1"),
             Self::Own(user_id) => keys.with("user_id = ", user_id),
-            Self::Organisation(id) => keys.with("user_id in (select id from users where issuer_id = ", id).push(")"),
+            Self::Issuer(id) => keys.with("user_id in (select id from users where issuer_id = ", id).push(")"),
         }
     }
 }
 
 /// One key, if the caller may see it.
-pub async fn find(tx: &mut Tx, id: &str, whose: Whose<'_>) -> Result<ApiKey> {
+pub async fn find(tx: &mut Tx, id: &str, whose: Scope<'_>) -> Result<ApiKey> {
     crate::id::check("key", id)?;
     let found = whose.keys(sql("select *")).with(" and id = ", id).optional::<ApiKey>(tx).await?;
     found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no key {id}.")))
@@ -145,8 +145,8 @@ pub async fn find(tx: &mut Tx, id: &str, whose: Whose<'_>) -> Result<ApiKey> {
 /// A page of the keys that the caller may see, newest first, and their number.
 pub async fn page(
     tx: &mut Tx,
-    whose: Whose<'_>,
-    created: Created,
+    whose: Scope<'_>,
+    created: CreatedBetween,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<ApiKey>, i64)> {

@@ -137,14 +137,14 @@ pub async fn known(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<He
 /// The answer of a node to a send.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Answered {
+pub struct SendAnswer {
     pub tx_hash: B256,
     pub at: DateTime<Utc>,
     pub answer: String,
 }
 
 /// Records sends and their answers. An answer never decides a status.
-pub async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[Answered]) -> Result<()> {
+pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<()> {
     for portion in portions(answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
@@ -156,7 +156,7 @@ pub async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[Answered]) -> Res
 }
 
 /// Records the blocks of these attempts.
-pub async fn note_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
+pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
     for portion in portions(attempts) {
         let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
             from (")

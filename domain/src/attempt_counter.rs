@@ -14,7 +14,7 @@ const FORGOTTEN_HOURS: i64 = 24;
 
 /// The state of a counter after an attempt was counted.
 #[derive(Clone, Copy, Debug)]
-pub struct Counted {
+pub struct Count {
     /// Failures since the last success, including this attempt.
     pub failures: i64,
     /// If set, the attempt must not be evaluated and the transaction must not be committed.
@@ -24,7 +24,7 @@ pub struct Counted {
 /// Counts an attempt before its outcome is known, so that a hundred parallel attempts count as a hundred.
 ///
 /// The row stays locked until the commit, so that no two attempts see the same count.
-pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Counted> {
+pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Count> {
     let now = tx.now();
     let (failures, blocked_until) =
         sql("insert into attempt_counters (subject, failures, updated_at) values ($1, 1, $2)
@@ -36,10 +36,10 @@ pub async fn count(tx: &mut Tx, subject: &str, free: i64) -> Result<Counted> {
         .row::<(i64, Option<DateTime<Utc>>)>(tx)
         .await?;
     if blocked_until.is_some_and(|until| until > now) {
-        return Ok(Counted { failures, waits_until: blocked_until });
+        return Ok(Count { failures, waits_until: blocked_until });
     }
     // The last free attempt is still evaluated; the next one has to wait.
-    let evaluated = Counted { failures, waits_until: None };
+    let evaluated = Count { failures, waits_until: None };
     // Below the free attempts the difference is negative.
     let Ok(above) = usize::try_from(failures - free) else { return Ok(evaluated) };
     let minutes = WAIT_MINUTES[above.min(WAIT_MINUTES.len() - 1)];
@@ -57,7 +57,7 @@ pub async fn reset(tx: &mut Tx, subject: &str) -> Result<()> {
 }
 
 /// Takes back one count after a success, if other attempts of the same subject can have failed.
-pub async fn forgive(tx: &mut Tx, subject: &str) -> Result<()> {
+pub async fn decrement(tx: &mut Tx, subject: &str) -> Result<()> {
     sql("update attempt_counters set failures = failures - 1, blocked_until = null
          where subject = $1 and failures > 0")
     .bind(subject)

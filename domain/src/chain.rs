@@ -38,7 +38,7 @@ pub struct Header {
 /// A foreign transaction: our signer and nonce, but not signed here.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Foreign {
+pub struct ForeignTransaction {
     pub chain_id: i64,
     pub signer: Hex<Address>,
     pub nonce: i64,
@@ -73,7 +73,7 @@ pub async fn all(tx: &mut Tx) -> Result<Vec<Chain>> {
 }
 
 /// Stores the first contact: the genesis and the block at which following begins.
-pub async fn meet(tx: &mut Tx, chain_id: i64, genesis: B256, head: (i64, B256), last: (i64, B256)) -> Result<()> {
+pub async fn insert(tx: &mut Tx, chain_id: i64, genesis: B256, head: (i64, B256), last: (i64, B256)) -> Result<()> {
     let now = tx.now();
     insert_into("chains")
         .set("chain_id", chain_id)
@@ -202,7 +202,7 @@ pub async fn set_blocked(tx: &mut Tx, chain_id: i64, reason: Option<&str>) -> Re
 }
 
 /// Stores a foreign transaction as proof that our nonce is used. False if it is known.
-pub async fn add_foreign(tx: &mut Tx, f: &Foreign) -> Result<bool> {
+pub async fn add_foreign(tx: &mut Tx, f: &ForeignTransaction) -> Result<bool> {
     let now = tx.now();
     let rows = insert_into("foreign_transactions")
         .set("chain_id", f.chain_id)
@@ -219,7 +219,12 @@ pub async fn add_foreign(tx: &mut Tx, f: &Foreign) -> Result<bool> {
 }
 
 /// Foreign transactions of a signer in these blocks.
-pub async fn foreign_of(tx: &mut Tx, chain_id: i64, signer: Address, blocks: (i64, i64)) -> Result<Vec<Foreign>> {
+pub async fn foreign_of(
+    tx: &mut Tx,
+    chain_id: i64,
+    signer: Address,
+    blocks: (i64, i64),
+) -> Result<Vec<ForeignTransaction>> {
     sql("select chain_id, signer, nonce, tx_hash, block_number, block_hash
          from foreign_transactions
          where chain_id = $1 and signer = $2 and block_number between $3 and $4 order by nonce")
@@ -229,7 +234,7 @@ pub async fn foreign_of(tx: &mut Tx, chain_id: i64, signer: Address, blocks: (i6
 }
 
 /// Final foreign transactions with nonces that we still treat as open.
-pub async fn final_foreign_of_open_steps(tx: &mut Tx, chain_id: i64, last: i64) -> Result<Vec<Foreign>> {
+pub async fn final_foreign_of_open_steps(tx: &mut Tx, chain_id: i64, last: i64) -> Result<Vec<ForeignTransaction>> {
     sql("select f.chain_id, f.signer, f.nonce, f.tx_hash, f.block_number, f.block_hash
          from foreign_transactions f join lanes l on l.chain_id = f.chain_id and l.signer = f.signer
              join operation_steps s on s.lane_id = l.id and s.nonce = f.nonce and s.state = 'signed'

@@ -69,7 +69,7 @@ pub async fn implementation(tx: &mut Tx, chain_id: i64, factory: Address) -> Res
 }
 
 /// Reserves `count` operation numbers of a contract and returns the first. A rollback releases them.
-pub async fn take_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
+pub async fn reserve_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
     let next = sql("update contracts set next_op_number = next_op_number + $3
         where chain_id = $1 and address = $2 returning next_op_number")
     .bind((chain_id, Hex(address), count))
@@ -105,7 +105,7 @@ pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address
 
 /// The contracts that the policy gate needs for calls to these targets: the known targets, the factory and the distributor. Not
 /// all tokens, because there is one for each offering.
-pub async fn for_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
+pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
     let mut found = sql("select address, kind from contracts
         where chain_id = $1 and kind in ('factory', 'distributor')")
     .bind(chain_id)

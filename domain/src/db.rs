@@ -39,7 +39,7 @@ pub struct Db {
     clock: Clock,
     ids: Ids,
     // Notified when a commit has pushed a wake, for the workers of this process. Other processes notify through the server.
-    bell: Arc<watch::Sender<u64>>,
+    wake_signal: Arc<watch::Sender<u64>>,
     // Held for the life of the process: a second process on the same file would be a second engine on one SQLite.
     _lock: Option<Arc<File>>,
 }
@@ -64,7 +64,7 @@ pub struct Tx {
     pub conn: Conn,
     now: DateTime<Utc>,
     ids: Ids,
-    bell: Arc<watch::Sender<u64>>,
+    wake_signal: Arc<watch::Sender<u64>>,
     rings: bool,
     // What this transaction does, for the audit log.
     recorder: Box<Recorder>,
@@ -98,7 +98,7 @@ impl Db {
                 ("jit", "off"),
             ]);
             let pool = server_pool(connections_max).connect_with(options).await?;
-            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, bell: Arc::default(), _lock: None });
+            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, wake_signal: Arc::default(), _lock: None });
         }
         let in_memory = url.contains(":memory:");
         let options = SqliteConnectOptions::from_str(url)?
@@ -121,7 +121,7 @@ impl Db {
         } else {
             file_pool(connections_max.clamp(1, 4)).connect_with(options.read_only(true)).await?
         };
-        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, bell: Arc::default(), _lock: lock })
+        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, wake_signal: Arc::default(), _lock: lock })
     }
 
     /// The same database for HTTP requests. On PostgreSQL they get their own connections with a shorter statement timeout than the
@@ -159,13 +159,13 @@ impl Db {
     }
 
     /// A receiver that changes when a commit of this process has pushed a wake.
-    pub fn bell(&self) -> watch::Receiver<u64> {
-        self.bell.subscribe()
+    pub fn wake_signal(&self) -> watch::Receiver<u64> {
+        self.wake_signal.subscribe()
     }
 
     /// Notifies this process of a wake that another process pushed.
-    pub fn ring(&self) {
-        self.bell.send_modify(|n| *n = n.wrapping_add(1));
+    pub fn notify_wake(&self) {
+        self.wake_signal.send_modify(|n| *n = n.wrapping_add(1));
     }
 
     /// Begins a write transaction.
@@ -194,7 +194,7 @@ impl Db {
             conn,
             now: self.clock.now(),
             ids: self.ids.clone(),
-            bell: self.bell.clone(),
+            wake_signal: self.wake_signal.clone(),
             rings: false,
             recorder: Box::new(Recorder::begin()),
         }
@@ -224,21 +224,21 @@ impl Tx {
     }
 
     /// Notifies the workers after the commit, because a wake was pushed that is due now.
-    pub const fn ring_after_commit(&mut self) {
+    pub const fn notify_after_commit(&mut self) {
         self.rings = true;
     }
 
-    /// Sets a savepoint for [`Tx::rewind`].
-    pub async fn mark(&mut self) -> Result<()> {
+    /// Sets a savepoint for [`Tx::rollback_to_savepoint`].
+    pub async fn savepoint(&mut self) -> Result<()> {
         sql("savepoint marked").execute(self).await?;
-        self.recorder.mark();
+        self.recorder.savepoint();
         Ok(())
     }
 
-    /// Rolls back to the savepoint of [`Tx::mark`]; earlier writes stay.
-    pub async fn rewind(&mut self) -> Result<()> {
+    /// Rolls back to the savepoint of [`Tx::savepoint`]; earlier writes stay.
+    pub async fn rollback_to_savepoint(&mut self) -> Result<()> {
         sql("rollback to savepoint marked").execute(self).await?;
-        self.recorder.rewind();
+        self.recorder.rollback_to_savepoint();
         Ok(())
     }
 
@@ -248,8 +248,8 @@ impl Tx {
     }
 
     /// Excludes this commit from the audit log, because it only counts an attempt before its outcome is known.
-    pub fn set_aside(&mut self) {
-        self.recorder.set_aside();
+    pub fn exclude_from_audit(&mut self) {
+        self.recorder.exclude_from_audit();
     }
 
     /// Commits, with the audit entries. The point names this commit for tests that crash there.
@@ -262,7 +262,7 @@ impl Tx {
             Conn::Postgres(transaction) => transaction.commit().await?,
         }
         if self.rings {
-            self.bell.send_modify(|n| *n = n.wrapping_add(1));
+            self.wake_signal.send_modify(|n| *n = n.wrapping_add(1));
         }
         point::pass(point, When::After)
     }

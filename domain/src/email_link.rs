@@ -79,12 +79,12 @@ pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Emai
 }
 
 /// Informs the owner of an account that somebody is guessing the password.
-pub async fn tell_of_failures(tx: &mut Tx, user_id: &str) -> Result<()> {
+pub async fn notify_of_failed_logins(tx: &mut Tx, user_id: &str) -> Result<()> {
     write(tx, user_id, Purpose::Notice, Some(user_id), false).await.map(drop)
 }
 
 /// Informs all staff by mail about a subject.
-pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
+pub async fn notify_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
     for person in user::staff(tx).await? {
         write(tx, &person.id, Purpose::Notice, Some(subject_id), false).await?;
     }
@@ -92,7 +92,7 @@ pub async fn tell_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
 }
 
 /// How many mails about this subject are not sent yet.
-pub async fn untold(tx: &mut Tx, subject_id: &str) -> Result<i64> {
+pub async fn unsent_count(tx: &mut Tx, subject_id: &str) -> Result<i64> {
     sql("select count(*) from email_links where subject_id = $1 and sent_at is null").bind(subject_id).scalar(tx).await
 }
 
@@ -134,20 +134,20 @@ async fn write(
 
 /// Creates a link at the user's request; none if too many links are open. The user's row is locked first, so that parallel
 /// requests are counted.
-pub async fn ask(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
+pub async fn request(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
     ask_for(tx, user_id, purpose, false).await
 }
 
 /// Informs the owner of an address that somebody tried to register with it. The mail verifies the address if that is still open,
 /// and otherwise sets a new password.
-pub async fn tell_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
+pub async fn notify_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
     let purpose = if owner.email_verified_at.is_some() { Purpose::ResetPassword } else { Purpose::VerifyEmail };
     ask_for(tx, &owner.id, purpose, true).await
 }
 
 async fn ask_for(tx: &mut Tx, user_id: &str, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
     let now = tx.now();
-    user::hold(tx, user_id).await?;
+    user::lock_row(tx, user_id).await?;
     let open = sql("select count(*) from email_links
         where user_id = $1 and purpose = $2 and used_at is null and expires_at > $3")
     .bind((user_id, purpose, now))
@@ -169,7 +169,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EmailLink>> {
 }
 
 /// Uses a link, and ends all links of the user for the same purpose. Of two parallel uses one succeeds.
-pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
+pub async fn use_link(tx: &mut Tx, link: &EmailLink) -> Result<()> {
     let now = tx.now();
     let rows = sql("update email_links set used_at = $2 where id = $1 and used_at is null")
         .bind((&link.id, now))
@@ -201,7 +201,7 @@ pub async fn due(tx: &mut Tx, limit: i64) -> Result<Vec<Due>> {
 }
 
 /// Takes the next try and schedules the one after it. False if another process took it or the link has ended.
-pub async fn try_now(tx: &mut Tx, link: &EmailLink) -> Result<bool> {
+pub async fn begin_try(tx: &mut Tx, link: &EmailLink) -> Result<bool> {
     let next = tx.now() + Duration::minutes(1 << link.tries.clamp(0, TRIES_DOUBLE));
     let rows = sql("update email_links set tries = tries + 1, try_at = $3
         where id = $1 and tries = $2 and sent_at is null and used_at is null")

@@ -114,14 +114,16 @@ impl Error {
     }
 
     /// Whether the cause is the content of the rows to be changed. False for database failures and parallel changes.
-    pub fn is_of_rows(&self) -> bool {
+    pub fn is_row_error(&self) -> bool {
         match self {
             Self::Unreadable { .. } | Self::Refused { .. } | Self::Illegal { .. } | Self::Field { .. } => true,
             Self::Database(sqlx::Error::Database(e)) => {
                 e.is_unique_violation() || e.is_foreign_key_violation() || e.is_check_violation()
             }
             Self::Database(_) => !self.is_outage(),
-            Self::Migration(_) | Self::FileInUse { .. } | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => false,
+            Self::Migration(_) | Self::FileInUse { .. } | Self::Worker(_) | Self::Stale { .. } | Self::Crashed(_) => {
+                false
+            }
         }
     }
 

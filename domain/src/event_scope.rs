@@ -9,7 +9,7 @@ use chrono::{DateTime, Duration, Utc};
 use crate::db::Tx;
 use crate::event::Event;
 use crate::event_type::{CATALOG, EventType};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::sql;
 use crate::webhook::Owner;
 use crate::{Code, Error, Result, id};
@@ -43,17 +43,17 @@ pub struct Page {
 
 impl Owner {
     /// Whether this owner sees events of a kind.
-    pub fn is_told(&self, kind: &EventType) -> bool {
+    pub fn may_see(&self, kind: &EventType) -> bool {
         match self {
             Self::Platform => true,
-            Self::Issuer(_) => kind.org,
-            Self::Investor(_) => kind.own,
+            Self::Issuer(_) => kind.for_issuer,
+            Self::Investor(_) => kind.for_investor,
         }
     }
 
     fn condition(&self) -> String {
         let names: Vec<_> =
-            CATALOG.iter().filter(|kind| self.is_told(kind)).map(|kind| format!("'{}'", kind.name)).collect();
+            CATALOG.iter().filter(|kind| self.may_see(kind)).map(|kind| format!("'{}'", kind.name)).collect();
         let whose = match self {
             Self::Platform => "$3 = 'platform'",
             Self::Issuer(_) => OF_ORGANISATION,
@@ -68,7 +68,7 @@ impl Owner {
 #[allow(missing_docs)]
 pub struct Filter<'a> {
     pub kind: Option<&'a str>,
-    pub created: Created,
+    pub created: CreatedBetween,
     /// Only events after this id.
     pub after: Option<&'a str>,
 }

@@ -8,25 +8,25 @@ pub struct EventType {
     /// Description for developers of portals.
     pub about: &'static str,
     /// Whether the issuer of the offering sees it.
-    pub org: bool,
+    pub for_issuer: bool,
     /// Whether the investor concerned sees it.
-    pub own: bool,
+    pub for_investor: bool,
 }
 
 const fn staff(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, org: false, own: false }
+    EventType { name, about, for_issuer: false, for_investor: false }
 }
 
-const fn org(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, org: true, own: false }
+const fn for_issuer(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, for_issuer: true, for_investor: false }
 }
 
-const fn own(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, org: false, own: true }
+const fn for_investor(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, for_issuer: false, for_investor: true }
 }
 
 const fn both(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, org: true, own: true }
+    EventType { name, about, for_issuer: true, for_investor: true }
 }
 
 /// All kinds of events, sorted by name.
@@ -40,38 +40,38 @@ pub const CATALOG: &[EventType] = &[
     staff("approval.requested", "A request waits for its approver."),
     staff("chain.cleared", "A halted chain was cleared; work continues."),
     staff("chain.halted", "A chain contradicted itself and was halted."),
-    org("distribution.approval_requested", "The payout waits for its approver."),
-    org("distribution.approved", "The payout was approved."),
-    org("distribution.audit_declared", "The hash of an audit report was declared on the chain."),
-    org("distribution.calculated", "The amounts of all holders are fixed."),
-    org("distribution.cancelled", "The distribution will not be paid."),
-    org("distribution.completed", "Everybody is paid or excluded."),
-    org("distribution.created", "A draft of a distribution was created."),
+    for_issuer("distribution.approval_requested", "The payout waits for its approver."),
+    for_issuer("distribution.approved", "The payout was approved."),
+    for_issuer("distribution.audit_declared", "The hash of an audit report was declared on the chain."),
+    for_issuer("distribution.calculated", "The amounts of all holders are fixed."),
+    for_issuer("distribution.cancelled", "The distribution will not be paid."),
+    for_issuer("distribution.completed", "Everybody is paid or excluded."),
+    for_issuer("distribution.created", "A draft of a distribution was created."),
     both("distribution.entitlement_failed", "A payment to a holder failed."),
     both("distribution.entitlement_held", "A payment is held until the holder can be paid."),
     both("distribution.entitlement_paid", "A payment to a holder is final."),
-    org("distribution.executing", "Holders are being paid."),
-    org("distribution.partially_completed", "Some payments are held or have failed; all others are made."),
+    for_issuer("distribution.executing", "Holders are being paid."),
+    for_issuer("distribution.partially_completed", "Some payments are held or have failed; all others are made."),
     staff("distribution.record_difference", "The balances at the record date do not add up to the supply."),
-    org("distribution.revised", "The payout was rejected or changed; it is calculated but not approved."),
-    org("distribution.snapshotted", "The balances at the record date are known."),
-    org("distribution.snapshotting", "The balances at the record date are being read."),
-    own("investor.accreditation_changed", "The accreditation of the investor changed."),
+    for_issuer("distribution.revised", "The payout was rejected or changed; it is calculated but not approved."),
+    for_issuer("distribution.snapshotted", "The balances at the record date are known."),
+    for_issuer("distribution.snapshotting", "The balances at the record date are being read."),
+    for_investor("investor.accreditation_changed", "The accreditation of the investor changed."),
     staff("investor.document_added", "A document of the investor was added."),
     staff("investor.erased", "The personal data of the investor was erased."),
-    own("investor.kyc_approved", "The identity of the investor was approved."),
-    own("investor.kyc_expired", "The approval of the identity has expired."),
-    own("investor.kyc_in_review", "The review of the identity has begun."),
-    own("investor.kyc_needs_information", "The reviewer needs more information."),
-    own("investor.kyc_reinstated", "The suspension of the investor was lifted."),
-    own("investor.kyc_rejected", "The identity of the investor was rejected."),
-    own("investor.kyc_renewed", "The approval of the identity was renewed."),
-    own("investor.kyc_reset", "The investor can submit the proof of identity again."),
-    own("investor.kyc_submitted", "The investor submitted a proof of identity."),
-    own("investor.kyc_suspended", "The investor was suspended."),
-    own("investor.risk_warned", "The investor was warned of the risk for the first time."),
-    own("investor.tax_changed", "The withholding rate of the investor changed."),
-    own("investor.updated", "The profile of the investor changed."),
+    for_investor("investor.kyc_approved", "The identity of the investor was approved."),
+    for_investor("investor.kyc_expired", "The approval of the identity has expired."),
+    for_investor("investor.kyc_in_review", "The review of the identity has begun."),
+    for_investor("investor.kyc_needs_information", "The reviewer needs more information."),
+    for_investor("investor.kyc_reinstated", "The suspension of the investor was lifted."),
+    for_investor("investor.kyc_rejected", "The identity of the investor was rejected."),
+    for_investor("investor.kyc_renewed", "The approval of the identity was renewed."),
+    for_investor("investor.kyc_reset", "The investor can submit the proof of identity again."),
+    for_investor("investor.kyc_submitted", "The investor submitted a proof of identity."),
+    for_investor("investor.kyc_suspended", "The investor was suspended."),
+    for_investor("investor.risk_warned", "The investor was warned of the risk for the first time."),
+    for_investor("investor.tax_changed", "The withholding rate of the investor changed."),
+    for_investor("investor.updated", "The profile of the investor changed."),
     staff("issuer.approved", "The issuer was approved."),
     staff("issuer.reinstated", "The suspension of the issuer was lifted."),
     staff("issuer.suspended", "The issuer was suspended."),
@@ -81,21 +81,21 @@ pub const CATALOG: &[EventType] = &[
         "lane.quarantined",
         "A signer was stopped because the chain has transactions of it that the database does not know.",
     ),
-    org("offering.approved", "The terms were approved."),
-    org("offering.archived", "The offering was archived."),
-    org("offering.cancelled", "The offering was cancelled."),
-    org("offering.changes_requested", "The reviewer requested changes of the terms."),
-    org("offering.closed", "The offering was closed for subscriptions."),
-    org("offering.created", "A draft of an offering was created."),
-    org("offering.failed", "The soft cap was not reached."),
-    org("offering.paused", "Subscriptions are paused."),
-    org("offering.published", "The offering is published."),
-    org("offering.resumed", "Subscriptions are open again."),
-    org("offering.settled", "No subscription is left to mint."),
-    org("offering.submitted", "The terms were submitted for review."),
-    org("offering.token_deployed", "The deployment of the token is final."),
-    org("offering.token_deployment_failed", "The token could not be deployed."),
-    org("offering.updated", "The terms or documents changed."),
+    for_issuer("offering.approved", "The terms were approved."),
+    for_issuer("offering.archived", "The offering was archived."),
+    for_issuer("offering.cancelled", "The offering was cancelled."),
+    for_issuer("offering.changes_requested", "The reviewer requested changes of the terms."),
+    for_issuer("offering.closed", "The offering was closed for subscriptions."),
+    for_issuer("offering.created", "A draft of an offering was created."),
+    for_issuer("offering.failed", "The soft cap was not reached."),
+    for_issuer("offering.paused", "Subscriptions are paused."),
+    for_issuer("offering.published", "The offering is published."),
+    for_issuer("offering.resumed", "Subscriptions are open again."),
+    for_issuer("offering.settled", "No subscription is left to mint."),
+    for_issuer("offering.submitted", "The terms were submitted for review."),
+    for_issuer("offering.token_deployed", "The deployment of the token is final."),
+    for_issuer("offering.token_deployment_failed", "The token could not be deployed."),
+    for_issuer("offering.updated", "The terms or documents changed."),
     staff("operation.confirmed", "The effect of the operation is final."),
     staff("operation.dead_letter", "The engine gave up; an operator must act."),
     staff("operation.failed", "The operation failed; an operator must act."),
@@ -119,18 +119,18 @@ pub const CATALOG: &[EventType] = &[
     both("subscription.refunded", "All payments were refunded."),
     both("subscription.rejected", "The subscription was rejected."),
     both("subscription.wallet_changed", "The subscription's wallet changed."),
-    own("wallet.frozen", "The wallet was frozen."),
-    own("wallet.preferred", "The wallet became the default wallet."),
-    own("wallet.recovered", "The wallet was recovered to another wallet."),
+    for_investor("wallet.frozen", "The wallet was frozen."),
+    for_investor("wallet.preferred", "The wallet became the default wallet."),
+    for_investor("wallet.recovered", "The wallet was recovered to another wallet."),
     staff("wallet.removed", "The wallet was removed, or another investor proved control over it."),
-    own("wallet.unfrozen", "The wallet was unfrozen."),
-    own("wallet.verified", "The investor proved control over the wallet."),
+    for_investor("wallet.unfrozen", "The wallet was unfrozen."),
+    for_investor("wallet.verified", "The investor proved control over the wallet."),
 ];
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table_test::cells;
+    use crate::state_table_test::cells;
     use crate::{distribution, investor, offering};
 
     #[test]

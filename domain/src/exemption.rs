@@ -4,7 +4,7 @@
 use chrono::{DateTime, Datelike, Duration, Utc, Weekday};
 
 use crate::country;
-use crate::means::Limit;
+use crate::investment_limit::Limit;
 use crate::offering::Offering;
 
 /// The version of the table. Stored decisions name it, to show later which rules applied.

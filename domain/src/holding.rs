@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::sql::sql;
-use crate::{Result, book};
+use crate::{Result, ledger};
 
 /// One row of `holdings`, with the units locked now.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -67,7 +67,7 @@ pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id:
 pub async fn tranches(tx: &mut Tx, offering_id: &str, wallets: &[Address]) -> Result<Vec<Tranche>> {
     let now = tx.now().timestamp();
     let all = sql("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
-    book::among(all, offering_id, wallets).with(" and release_at > ", now).push(" order by release_at").rows(tx).await
+    ledger::among(all, offering_id, wallets).with(" and release_at > ", now).push(" order by release_at").rows(tx).await
 }
 
 /// The frozen addresses of a token.
@@ -108,7 +108,10 @@ pub async fn holds(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bo
 
 /// Whether a partition is restricted.
 pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) -> Result<bool> {
-    Ok(book::partitions(tx, offering_id).await?.into_iter().any(|(id, restricted, _)| id == partition_id && restricted))
+    Ok(ledger::partitions(tx, offering_id)
+        .await?
+        .into_iter()
+        .any(|(id, restricted, _)| id == partition_id && restricted))
 }
 
 /// A holding with its investor; none for an unknown wallet.

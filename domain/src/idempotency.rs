@@ -40,7 +40,7 @@ impl Key {
 }
 
 /// The key alone, without method and path. A key has no spaces.
-pub fn bare(spent_for: &str) -> &str {
+pub fn key_only(spent_for: &str) -> &str {
     spent_for.rsplit(' ').next().unwrap_or(spent_for)
 }
 
@@ -55,7 +55,7 @@ pub struct Answer {
 
 /// What is known of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Seen {
+pub enum KeyState {
     /// The key is new.
     Nothing,
     /// The stored answer.
@@ -67,9 +67,9 @@ pub enum Seen {
 type Row = (Option<String>, Option<i64>, Option<String>, Option<String>, Option<String>);
 
 /// Reads what is known of a key, in one statement. A key with another request is refused.
-pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
+pub async fn find(tx: &mut Tx, k: &Key) -> Result<KeyState> {
     if !k.is_named() {
-        return Ok(Seen::Nothing);
+        return Ok(KeyState::Nothing);
     }
     let oldest = tx.now() - Duration::hours(REPLAY_HOURS);
     // Requests whose repetition would cost money keep their key permanently on the row that they created.
@@ -86,8 +86,8 @@ pub async fn look(tx: &mut Tx, k: &Key) -> Result<Seen> {
     .await?;
     match row {
         (Some(fingerprint), ..) if !k.is_of(&fingerprint) => Err(reused()),
-        (Some(_), Some(status), location, Some(body), _) => Ok(Seen::Answered(Answer { status, location, body })),
-        (.., spent) => Ok(spent.map_or(Seen::Nothing, Seen::Spent)),
+        (Some(_), Some(status), location, Some(body), _) => Ok(KeyState::Answered(Answer { status, location, body })),
+        (.., spent) => Ok(spent.map_or(KeyState::Nothing, KeyState::Spent)),
     }
 }
 

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use crate::db::{Tx, expect_updated};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event};
@@ -79,7 +79,7 @@ pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
 }
 
 /// Locks the issuer until the commit, so that parallel changes of its offerings are counted one after the other.
-pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
     let rows = sql("update issuers set version = version where id = $1").bind(id).execute(tx).await?;
     expect_updated(rows, "issuer", id)
 }
@@ -89,7 +89,7 @@ pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 /// A page of issuers, newest first, and their number.
@@ -103,7 +103,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
 }
 
 /// Refuses changes by members of a suspended issuer.
-pub async fn must_act(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn check_not_suspended(tx: &mut Tx, id: &str) -> Result<()> {
     let issuer = find(tx, id).await?;
     if issuer.status != Status::Suspended {
         return Ok(());

@@ -78,7 +78,7 @@ async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
 /// Who decides on a move, and why.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
-pub struct Ground<'a> {
+pub struct Grounds<'a> {
     pub decided_by: &'a str,
     pub reason_code: Option<&'a str>,
     pub evidence_sha256: Option<&'a str>,
@@ -105,9 +105,9 @@ pub struct Decision {
 }
 
 /// Moves an investor's status and writes history and event, unless the row has changed since it was read.
-pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground<'_>) -> Result<()> {
+pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Grounds<'_>) -> Result<()> {
     let from = i.kyc_status;
-    i.kyc_status = from.next(by).ok_or_else(|| refused(i, by))?;
+    i.kyc_status = from.next(by).ok_or_else(|| illegal_move(i, by))?;
     i.kyc_reason_code = ground.reason_code.map(str::to_owned);
     // These two moves are not decisions.
     if !matches!(by, Move::Submit | Move::StartReview) {
@@ -141,7 +141,7 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Ground
 }
 
 /// The error for a move that the status does not allow.
-pub fn refused(i: &Investor, by: Move) -> Error {
+pub fn illegal_move(i: &Investor, by: Move) -> Error {
     let detail = format!("The identity of {} is {}; the move {by} is not allowed.", i.id, i.kyc_status);
     let moves = i.kyc_status.moves().into_iter().map(Move::as_str).collect();
     Error::illegal(detail, i.kyc_status.as_str(), moves)

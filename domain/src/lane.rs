@@ -118,7 +118,7 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
 /// What a worker read of a signer on its chain.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
-pub struct Observed {
+pub struct ChainState {
     pub latest: i64,
     pub pending: i64,
     pub finalized: i64,
@@ -127,7 +127,7 @@ pub struct Observed {
 }
 
 /// Stores what was read, for display only. It decides nothing, so the version stays.
-pub async fn note_observed(tx: &mut Tx, lane_id: &str, seen: &Observed) -> Result<()> {
+pub async fn record_chain_state(tx: &mut Tx, lane_id: &str, seen: &ChainState) -> Result<()> {
     let now = tx.now();
     update_table("lanes")
         .set("chain_nonce_latest", seen.latest)

@@ -38,7 +38,7 @@ impl Holder {
     }
 
     /// Takes or renews a lease. False while another holder has it.
-    pub async fn hold(&self, db: &Db, lease: &str) -> Result<bool> {
+    pub async fn acquire(&self, db: &Db, lease: &str) -> Result<bool> {
         self.keep_session(db).await?;
         let mut tx = db.begin().await?;
         let (now, until) = (tx.now(), tx.now() + Duration::seconds(LEASE_SECONDS));

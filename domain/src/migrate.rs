@@ -36,7 +36,7 @@ pub async fn run(db: &Db) -> Result<()> {
     });
     done?;
     crate::audit::create_triggers(db).await?;
-    crate::wall::create_policies(db).await
+    crate::row_security::create_policies(db).await
 }
 
 /// The newest version in this binary.

@@ -13,7 +13,14 @@ pub async fn of(tx: &mut Tx, chain_id: i64, day: i64) -> Result<Vec<(Hex<Address
 }
 
 /// Raises the sum of an asset from the value that was read. If it has changed, the caller must read again.
-pub async fn raise(tx: &mut Tx, chain_id: i64, asset: Address, day: i64, read: Option<U256>, sum: U256) -> Result<()> {
+pub async fn set_sum(
+    tx: &mut Tx,
+    chain_id: i64,
+    asset: Address,
+    day: i64,
+    read: Option<U256>,
+    sum: U256,
+) -> Result<()> {
     let rows = match read {
         None => {
             sql("insert into payout_days (chain_id, asset, day, signed) values ($1, $2, $3, $4)

@@ -22,7 +22,7 @@ crate::words! {
         /// A fee bump requested by an operator was stored.
         SpeedUp = "speed_up",
         /// The result of an operator's command was stored.
-        Wish = "wish",
+        Command = "wish",
         /// Blocks, receipts and cursor were stored together.
         Follow = "follow",
         /// Token events of final blocks were applied to the ledger.
@@ -58,7 +58,7 @@ crate::words! {
         /// A timer did its work, and the next one was scheduled.
         Timer = "timer",
         /// Audit entries were chained.
-        Seal = "seal",
+        Chain = "seal",
         /// Demo data, keys and pruning: nothing on a chain depends on it.
         Housekeeping = "housekeeping",
     }

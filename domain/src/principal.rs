@@ -96,7 +96,7 @@ impl Principal {
     }
 
     /// Whether personal data is masked: for auditors without the permission of two admins.
-    pub fn sees_masked(&self) -> bool {
+    pub fn is_masked(&self) -> bool {
         self.has_role(Role::Auditor) && !self.pii_read
     }
 

@@ -26,7 +26,7 @@ crate::words! {
 
 crate::words! {
     /// Why units are moved without their holder. No other reason is allowed.
-    Force {
+    ForceReason {
         /// An order of a court or an authority.
         CourtOrder = "court_order",
         /// Return of lost units to their holder.
@@ -40,7 +40,7 @@ crate::words! {
 
 crate::words! {
     /// Why a subscription is rejected.
-    Rejection {
+    RejectionReason {
         /// The identity was not confirmed.
         Identity = "identity",
         /// A match in a sanctions screening.

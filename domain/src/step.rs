@@ -12,7 +12,7 @@ use crate::rows::portions;
 use crate::sql::sql;
 
 /// Prefix of the blocked reason of an operation with a final effect whose rows cannot be read.
-pub const DAMAGED: &str = "damaged_row";
+pub const UNREADABLE: &str = "damaged_row";
 
 crate::words! {
     /// The state of a step on the chain. A reorganisation can take `included` back to `signed`; `final` never changes.
@@ -38,7 +38,7 @@ crate::words! {
         /// Our own cancel took the nonce.
         Cancelled = "cancelled",
         /// A foreign transaction took the nonce.
-        Taken = "taken",
+        Foreign = "taken",
     }
 }
 
@@ -179,13 +179,13 @@ pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Durat
                  select 1 from operations o
                  where o.id = s.operation_id and o.blocked_reason like $3 and o.updated_at > $4 and o.updated_at <= $5)
          order by block_number, lane_id, nonce limit $6")
-    .bind((chain_id, block, format!("{DAMAGED}:%"), now - pause, now, limit))
+    .bind((chain_id, block, format!("{UNREADABLE}:%"), now - pause, now, limit))
     .rows(tx)
     .await
 }
 
 /// The operation that adopted this transaction, which was not signed here.
-pub async fn taken_over(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<String>> {
+pub async fn adopted_by(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<String>> {
     sql("select operation_id from operation_steps
          where chain_id = $1 and tx_hash = $2 and nonce is null and tx_hash is not null")
     .bind((chain_id, Hex(tx_hash)))
@@ -194,7 +194,7 @@ pub async fn taken_over(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Opt
 }
 
 /// An unfinished operation that has a step with this exact call.
-pub async fn wished(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
+pub async fn find_same_call(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
     sql("select s.operation_id from operations o join operation_steps s on s.operation_id = o.id
          where o.status in ('pending', 'submitted', 'failed', 'dead_letter') and o.resolution is null
              and s.chain_id = $1 and s.target = $2 and s.payload_hash = $3
@@ -205,7 +205,7 @@ pub async fn wished(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B
 }
 
 /// Whether a step of a chain is signed or included and not final yet.
-pub async fn any_under_way(tx: &mut Tx, chain_id: i64) -> Result<bool> {
+pub async fn any_unfinished(tx: &mut Tx, chain_id: i64) -> Result<bool> {
     sql("select
              exists (select 1 from operation_steps where chain_id = $1 and state = 'included')
              or exists (

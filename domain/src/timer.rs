@@ -19,7 +19,7 @@ pub async fn set(tx: &mut Tx, subject_id: &str, due_at: Option<DateTime<Utc>>) -
 }
 
 /// The due time of a subject, locked until the commit. A parallel worker waits and then sees the next due time.
-pub async fn hold(tx: &mut Tx, subject_id: &str) -> Result<Option<DateTime<Utc>>> {
+pub async fn lock_row(tx: &mut Tx, subject_id: &str) -> Result<Option<DateTime<Utc>>> {
     sql("update timers set due_at = due_at where subject_id = $1 returning due_at")
         .bind(subject_id)
         .optional_scalar(tx)
@@ -35,7 +35,7 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Stri
 }
 
 /// Makes a subject due now, because something about it changed. An earlier due time stays.
-pub async fn hasten(tx: &mut Tx, subject_id: &str) -> Result<()> {
+pub async fn make_due(tx: &mut Tx, subject_id: &str) -> Result<()> {
     let now = tx.now();
     sql("insert into timers (subject_id, due_at) values ($1, $2)
          on conflict (subject_id) do update set due_at = excluded.due_at

@@ -19,9 +19,9 @@ crate::words! {
         /// Units are locked until a time, in addition to existing locks.
         Lock = "lock",
         /// Locked units decrease by this amount, latest release first.
-        Cut = "cut",
+        ReduceLock = "cut",
         /// The units locked without end are set to this amount.
-        Hold = "hold",
+        FreezeUnits = "hold",
         /// An address is frozen.
         Freeze = "freeze",
         /// An address is unfrozen.

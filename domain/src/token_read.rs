@@ -5,16 +5,16 @@ use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 
 use crate::Result;
-use crate::book;
 use crate::column::Hex;
 use crate::db::{Tx, expect_all_updated, expect_updated};
+use crate::ledger;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::token_event::TokenEvent;
 
 crate::words! {
     /// How a token is read.
-    Pace {
+    ReadMode {
         /// For the first time; it joins the others of its chain when it has caught up.
         New = "new",
         /// With all others of its chain.
@@ -42,7 +42,7 @@ pub struct Cursor {
     pub token_address: Hex<Address>,
     /// The block of its deployment.
     pub made_in: i64,
-    pub pace: Pace,
+    pub pace: ReadMode,
     /// The ledger contains everything up to this block.
     pub block_number: i64,
     pub read_at: DateTime<Utc>,
@@ -76,7 +76,7 @@ pub async fn find(tx: &mut Tx, chain_id: i64) -> Result<Option<TokenRead>> {
 }
 
 /// Tokens of a chain with their own position, furthest behind first.
-pub async fn apart(tx: &mut Tx, chain_id: i64) -> Result<Vec<Cursor>> {
+pub async fn behind(tx: &mut Tx, chain_id: i64) -> Result<Vec<Cursor>> {
     sql("select * from token_cursors where chain_id = $1 and pace <> 'chain' order by block_number, offering_id")
         .bind(chain_id)
         .rows(tx)
@@ -111,7 +111,7 @@ pub async fn cursor(tx: &mut Tx, offering_id: &str) -> Result<Option<Cursor>> {
 }
 
 /// Empties the ledger of a token, so that it is read again from its deployment. A worker that is reading the chain's tokens must restart.
-pub async fn forget(tx: &mut Tx, token: &Cursor) -> Result<()> {
+pub async fn reset(tx: &mut Tx, token: &Cursor) -> Result<()> {
     sql("update token_reads set version = version + 1 where chain_id = $1").bind(token.chain_id).execute(tx).await?;
     let rows = sql("update token_cursors set block_number = made_in - 1, pace = 'alone' where offering_id = $1")
         .bind(&token.offering_id)
@@ -127,7 +127,7 @@ pub async fn forget(tx: &mut Tx, token: &Cursor) -> Result<()> {
 /// Applies events up to a block: for the tokens with the shared position from there on, and for some tokens with their own position
 /// from theirs. The shared position never goes back; a token that reaches it shares it from then on. If a position has changed since
 /// it was read, the caller must not commit. The events are in chain order.
-pub async fn take(
+pub async fn apply(
     tx: &mut Tx,
     read: &mut TokenRead,
     apart: &[Cursor],
@@ -156,7 +156,7 @@ pub async fn take(
             .await?;
         expect_all_updated(rows, portion.len(), "token cursors of", &portion[0].offering_id)?;
     }
-    book::apply(tx, events).await?;
+    ledger::apply(tx, events).await?;
     (read.block_number, read.version) = (reached, read.version + 1);
     Ok(())
 }

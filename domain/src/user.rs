@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
 use crate::db::{Tx, expect_updated};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::recorder::Facts;
 pub use crate::role::{Role, Roles};
 use crate::sql::{Sql, insert_into, sql, update_table};
@@ -86,12 +86,12 @@ pub async fn insert(tx: &mut Tx, email: &str, name: &str, role: Role) -> Result<
 /// Stores a user; `email_taken` if the address already has an account.
 pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<String> {
     let id = tx.new_id("usr");
-    create_as(tx, &id, new).await?;
+    create_with_id(tx, &id, new).await?;
     Ok(id)
 }
 
 /// Stores a user under a given id.
-pub async fn create_as(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
+pub async fn create_with_id(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
     let (now, email) = (tx.now(), normal_email(new.email));
     let rows = insert_into("users")
         .set("id", id)
@@ -112,7 +112,7 @@ pub async fn create_as(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
     }
     // With a second admin nobody acts alone any more.
     if new.status == Status::Active && new.roles.has(Role::Admin) {
-        approval::end_alone(tx).await?;
+        approval::clear_alone(tx).await?;
     }
     let data = serde_json::json!({ "roles": new.roles.list(), "status": new.status });
     event::write(tx, "user.created", "user", id, 1, data).await
@@ -154,7 +154,7 @@ pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<String>> {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 /// A page of users, newest first, and their number.
@@ -168,7 +168,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
 }
 
 /// Locks the user's row until the commit, so that parallel requests are counted one after the other.
-pub async fn hold(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
     sql("update users set status = status where id = $1").bind(id).execute(tx).await?;
     Ok(())
 }
@@ -220,7 +220,7 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
     expect_updated(rows, "user", &user.id)?;
     // With a second admin nobody acts alone any more.
     if user.is_admin() && !before.is_admin() {
-        approval::end_alone(tx).await?;
+        approval::clear_alone(tx).await?;
     }
     let data = serde_json::json!({ "roles": user.roles.list(), "status": user.status });
     event::write(tx, event, "user", &user.id, user.version + 1, data).await?;

@@ -12,7 +12,7 @@ tokio::task_local! {
 }
 
 /// Runs the work so that its read transactions see only the rows of this investor.
-pub async fn seen_by<F: Future>(investor_id: Option<&str>, work: F) -> F::Output {
+pub async fn limited_to<F: Future>(investor_id: Option<&str>, work: F) -> F::Output {
     let viewer = investor_id.filter(|investor_id| id::check("inv", investor_id).is_ok());
     VIEWER.scope(viewer.unwrap_or(NOBODY).into(), work).await
 }

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -56,7 +56,7 @@ pub async fn of_investor(tx: &mut Tx, investor_id: &str) -> Result<Vec<Wallet>> 
 pub async fn page(
     tx: &mut Tx,
     investor_id: &str,
-    created: Created,
+    created: CreatedBetween,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Wallet>, i64)> {
@@ -142,7 +142,7 @@ pub fn in_use(address: Address) -> Error {
 }
 
 /// Records a final recovery: the old wallet is retired, and the replacement is verified like the old one.
-pub async fn follow(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()> {
+pub async fn record_recovery(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()> {
     let now = tx.now();
     sql("update wallets
          set retired_at = coalesce(retired_at, $2), successor = coalesce(successor, $3), is_default = false

@@ -55,7 +55,7 @@ pub async fn newest(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<O
 }
 
 /// Uses a challenge. Of two parallel uses of a signature one succeeds.
-pub async fn take(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
+pub async fn use_challenge(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
     let now = tx.now();
     let rows = sql("update wallet_challenges set used_at = $2 where id = $1 and used_at is null and expires_at > $2")
         .bind((&c.id, now))
@@ -65,7 +65,7 @@ pub async fn take(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
 }
 
 /// Deletes the challenges of a removed wallet.
-pub async fn forget(tx: &mut Tx, wallet_id: &str) -> Result<()> {
+pub async fn delete_of_wallet(tx: &mut Tx, wallet_id: &str) -> Result<()> {
     sql("delete from wallet_challenges where wallet_id = $1").bind(wallet_id).execute(tx).await?;
     Ok(())
 }

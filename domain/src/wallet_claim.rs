@@ -11,7 +11,7 @@ use crate::wallet_challenge::{self, WalletChallenge};
 use crate::{Code, Error, Result, event};
 
 /// Refuses an address that no holder can have: zero, a contract of the platform, or one of its signers.
-pub async fn allow(tx: &mut Tx, pointer: &'static str, address: Address) -> Result<()> {
+pub async fn check_address(tx: &mut Tx, pointer: &'static str, address: Address) -> Result<()> {
     let (contract, signer) = sql("select exists (select 1 from contracts where address = $1 union all select 1
             from payout_tokens where address = $1), exists (select 1 from lanes where signer = $1)")
     .bind(Hex(address))
@@ -103,7 +103,7 @@ pub async fn own(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wall
 }
 
 /// Makes a wallet the default.
-pub async fn prefer(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wallet> {
+pub async fn set_default(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wallet> {
     hold(tx, investor_id).await?;
     let mut w = own(tx, investor_id, wallet_id).await?;
     if w.verified_at.is_none() || w.retired_at.is_some() {
@@ -144,7 +144,7 @@ pub async fn remove(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<(
             "The wallet was used and cannot be removed. Make another wallet the default.",
         ));
     }
-    wallet_challenge::forget(tx, wallet_id).await?;
+    wallet_challenge::delete_of_wallet(tx, wallet_id).await?;
     sql("delete from wallets where id = $1").bind(wallet_id).execute(tx).await?;
     let data = json!({ "investor_id": investor_id, "reason": "taken back" });
     event::write(tx, "wallet.removed", "wallet", wallet_id, 0, data).await

@@ -24,7 +24,7 @@ fn open(key: &str) -> Signer {
 pub async fn deploy(anvil: &Anvil, mining: Mining, keys: &[&str]) -> Platform {
     let config =
         ChainConfig { endpoints: vec![anvil.url().to_owned()], poll_milliseconds: 10, ..ChainConfig::default() };
-    let chain = Chain::over_http(config).unwrap();
+    let chain = Chain::http(config).unwrap();
     let agents: Vec<_> = keys.iter().map(|key| (signer_of(key), Roles::ALL)).collect();
     // Called only where the test mines by hand, because the call ends every other mining mode.
     if matches!(mining, Mining::Manual | Mining::Every(_)) {

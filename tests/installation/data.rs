@@ -9,7 +9,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
-use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{api_key, investor, migrate};
 use muniment_workflows::engine::queue;
@@ -143,7 +143,7 @@ async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: us
     // Each holder has another amount, so that swapped holders would be noticed.
     let amount = Money::from_minor(100_000 + holder as i64 * 100);
     let quantity = amount.base_units(Money::from_minor(100), 2).unwrap();
-    let accepted = Accepted { offering_id, investor_id, amount, quantity, wallet: wallet(holder) };
+    let accepted = NewAccepted { offering_id, investor_id, amount, quantity, wallet: wallet(holder) };
     subscription::insert_accepted(tx, &accepted).await.unwrap();
 }
 

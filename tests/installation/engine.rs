@@ -50,7 +50,7 @@ impl Installation {
         let settings =
             Settings { sweep_seconds: 1, outage_pause_seconds: 1, backoff_base_seconds: 1, ..Settings::default() };
         let signer = Signer::raw(KEYS[1].parse().unwrap(), Profile::Development).unwrap();
-        let chain = Chain::over_http(config).unwrap();
+        let chain = Chain::http(config).unwrap();
         let db = data::open_at(&self.database.url(), clock).await;
         let engine = Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap();
         let stop = CancellationToken::new();

@@ -137,7 +137,7 @@ impl SubscriptionFixture {
         let db = data::open_at(&self.api.database.url(), clock).await;
         let engine = Engine::start(db.clone(), Settings::default(), Vec::new()).await.unwrap();
         match woken {
-            Some(id) => timer::ring(&engine, id).await.unwrap(),
+            Some(id) => timer::run(&engine, id).await.unwrap(),
             None => while timer::sweep(&engine).await.unwrap() > 0 {},
         }
         drop(engine);

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use muniment_domain::operation::LANE_FULL;
+use muniment_domain::operation::WAITS_FOR_LANE;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result};
@@ -145,7 +145,7 @@ impl Life {
             self.prepared = rest;
             // What finds no room is prepared again.
             let signed = match submit::submit(&engine, engine.network(CHAIN).unwrap(), &lane, batch).await {
-                Ok(rest) => submit::park(&engine, rest, LANE_FULL).await,
+                Ok(rest) => submit::postpone(&engine, rest, WAITS_FOR_LANE).await,
                 Err(error) => Err(error),
             };
             self.judge("submit", signed)?;

@@ -6,8 +6,8 @@ use alloy::primitives::{Address, U256};
 use alloy::sol;
 use chrono::Duration;
 use muniment_domain::Result;
+use muniment_domain::date_or_time::DateOrTime;
 use muniment_domain::distribution::{Kind, Method, Scope};
-use muniment_domain::moment::Moment;
 use muniment_domain::offering::Scope as Offerings;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
@@ -75,8 +75,8 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
         per_unit_amount: None,
         partition_id: None,
         payout_token: None,
-        record_date: Moment::Exact(now - Duration::seconds(30)),
-        payment_date: Moment::Exact(now),
+        record_date: DateOrTime::Exact(now - Duration::seconds(30)),
+        payment_date: DateOrTime::Exact(now),
         memo: None,
         excluded_addresses: Vec::new(),
     };
@@ -88,7 +88,7 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
 async fn step(life: &Life, id: &str, status: &str) -> Result<String> {
     let mut tx = life.stage.db.begin().await?;
     match status {
-        "draft" => drop(distribution::ask_for_snapshot(&mut tx, &Scope::All, id, &maker()).await?),
+        "draft" => drop(distribution::request_snapshot(&mut tx, &Scope::All, id, &maker()).await?),
         "snapshotted" => drop(distribution::calculate(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
         "calculated" => drop(payout_approval::submit(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
         _ => drop(payout::execute(&mut tx, &life.settings, id, &maker()).await?),

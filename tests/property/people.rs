@@ -11,9 +11,9 @@ use alloy::signers::local::PrivateKeySigner;
 use alloy::sol;
 use alloy::sol_types::SolCall;
 use muniment_domain::approval as domain_approval;
-use muniment_domain::operation::key_spent;
+use muniment_domain::operation::find_by_key;
 use muniment_domain::point::Point;
-use muniment_domain::reason::{Force, Reason};
+use muniment_domain::reason::{ForceReason, Reason};
 use muniment_domain::user::{Role, Roles};
 use muniment_domain::{Error, Result, offering};
 use muniment_workflows::approval;
@@ -94,7 +94,7 @@ fn draw(life: &mut Life, offering: &str) -> What {
             to: wallet(life),
             partition,
             quantity,
-            reason_code: Force::CourtOrder,
+            reason_code: ForceReason::CourtOrder,
             case_reference: None,
             document_sha256: B256::repeat_byte(7),
         })),
@@ -161,7 +161,7 @@ pub async fn answer(life: &mut Life, wish: Wish) -> Lived {
 /// As the API does: one transaction, and the key first.
 async fn make(life: &Life, wish: &Wish) -> Result<String> {
     let mut tx = life.stage.db.begin().await?;
-    if let Some(id) = key_spent(&mut tx, MAKER, &wish.key).await? {
+    if let Some(id) = find_by_key(&mut tx, MAKER, &wish.key).await? {
         return Ok(format!("was accepted as {id}"));
     }
     let by = Requester { actor: MAKER.to_owned(), request_id: None, idempotency_key: Some(wish.key.clone()) };
@@ -188,7 +188,7 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
             let request = Request::Restrict(PartitionRequest { offering_id, partition: 1, cause });
             compliance::request(&mut tx, &request, &by).await?.id
         }
-        What::Two(action) => approval::ask(&mut tx, settings, *action, &by).await?.id,
+        What::Two(action) => approval::request(&mut tx, settings, *action, &by).await?.id,
     };
     tx.commit(Point::Accept).await?;
     Ok(said)

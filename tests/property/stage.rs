@@ -19,7 +19,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
-use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::{investor, migrate};
 use muniment_workflows::engine::queue;
 use world::Seed;
@@ -88,7 +88,7 @@ impl Stage {
             ..ChainConfig::default()
         };
         let agents: Vec<_> = signers.iter().map(|s| (s.address(), Roles::ALL)).collect();
-        let plain = Chain::over_nodes(config.clone(), vec![line.clone()]);
+        let plain = Chain::in_process(config.clone(), vec![line.clone()]);
         let platform = Platform::deploy(&plain, &deployer, &agents).await.unwrap();
         let payer = signers[0].address();
         let coin =
@@ -111,7 +111,7 @@ impl Stage {
     pub fn chain(&self) -> Chain {
         let clock = self.clock.clone();
         let milliseconds = move || clock.load(Ordering::SeqCst).cast_unsigned() / 1_000;
-        Chain::over_nodes(self.config.clone(), vec![self.line.clone()]).with_clock(Arc::new(milliseconds))
+        Chain::in_process(self.config.clone(), vec![self.line.clone()]).with_clock(Arc::new(milliseconds))
     }
 
     pub fn pass_time(&self, seconds: i64) {
@@ -133,7 +133,7 @@ impl Stage {
             for (h, investor_id) in self.investors.iter().enumerate() {
                 let quantity = u128::from(10 + seed.below(90));
                 let amount = Money::from_minor(quantity as i64);
-                let accepted = Accepted { offering_id: &id, investor_id, amount, quantity, wallet: holder(h) };
+                let accepted = NewAccepted { offering_id: &id, investor_id, amount, quantity, wallet: holder(h) };
                 subscription::insert_accepted(&mut tx, &accepted).await.unwrap();
             }
             self.offerings.push(id);

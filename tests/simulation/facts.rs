@@ -219,7 +219,7 @@ impl Line {
         let Ok(from) = from.parse::<Status>() else { return false };
         let moved = Move::ALL.iter().any(|by| from.next(*by) == Some(to));
         // A resolution is a line of history that leaves the status.
-        let resolved = from == to && from.needs_person();
-        (moved || resolved) && (!from.needs_person() || self.actor == PERSON)
+        let resolved = from == to && from.needs_operator();
+        (moved || resolved) && (!from.needs_operator() || self.actor == PERSON)
     }
 }

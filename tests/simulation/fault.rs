@@ -111,13 +111,13 @@ pub struct Totals {
 /// Writes that no life of the simulation comes to; processes are ended around them in `tests/crash.rs` and the files that it names.
 const ELSEWHERE: &[Point] = &[
     Point::SpeedUp,
-    Point::Wish,
+    Point::Command,
     Point::Approval,
     Point::Reconcile,
     Point::Account,
     Point::Snapshot,
     Point::Timer,
-    Point::Seal,
+    Point::Chain,
 ];
 
 impl Totals {

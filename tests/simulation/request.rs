@@ -6,8 +6,8 @@ use muniment_activities::mint::MintPage;
 use muniment_activities::operation::payload_hash;
 use muniment_activities::token;
 use muniment_domain::db::{Db, Tx};
-use muniment_domain::item::{self, Item};
-use muniment_domain::operation::{self, Kind, NewOperation, NewStep, key_spent};
+use muniment_domain::operation::{self, Kind, NewOperation, NewStep, find_by_key};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, Status};
 use muniment_domain::{Code, Error, Result, contract, offering};
@@ -45,7 +45,7 @@ pub enum What {
 /// Makes a request as the API does: one transaction, and the key first.
 pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) -> Result<String> {
     let mut tx = db.begin().await?;
-    if let Some(id) = key_spent(&mut tx, ASKER, &r.key).await? {
+    if let Some(id) = find_by_key(&mut tx, ASKER, &r.key).await? {
         return Ok(format!("was accepted as {id}"));
     }
     let by = Requester { actor: ASKER.to_owned(), request_id: None, idempotency_key: Some(r.key.clone()) };
@@ -89,7 +89,7 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
     if items.len() < 2 {
         return Err(none());
     }
-    let first = contract::take_op_numbers(tx, CHAIN, token, 2).await?;
+    let first = contract::reserve_op_numbers(tx, CHAIN, token, 2).await?;
     let release_at = offered.lockup_release_at.map_or(0, |at| at.timestamp().cast_unsigned());
     let page = |n: usize| MintPage {
         op_id: first.cast_unsigned() + n as u64,
@@ -114,7 +114,7 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
         steps: pages.iter().map(|page| step(token, page)).collect(),
     };
     let op = operation::insert(tx, new).await?;
-    item::insert(tx, &op.id, "subscription", &items).await?;
+    operation_item::insert(tx, &op.id, "subscription", &items).await?;
     queue::first_wake(tx, &op).await?;
     // By the payload, not by the number: numbers come back when a commit does not happen.
     let payload = |page| step(token, page).payload_hash.unwrap_or_default();

@@ -130,7 +130,7 @@ impl<'a> Run<'a> {
     pub async fn boot(&mut self, index: usize) -> std::result::Result<(), String> {
         let node =
             |n| Arc::new(Endpoint { index: n, shared: self.shared.clone() }) as Arc<dyn muniment_activities::Node>;
-        let chain = Chain::over_nodes(self.config.clone(), vec![node(0), node(1)]);
+        let chain = Chain::in_process(self.config.clone(), vec![node(0), node(1)]);
         let chain = chain.with_clock(Arc::new(self.stage.milliseconds()));
         let chains = vec![(chain, self.stage.signers.clone())];
         let started = Engine::start(self.stage.db.clone(), self.settings.clone(), chains).await;

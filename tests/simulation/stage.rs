@@ -14,7 +14,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
-use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::{Result, investor, migrate};
 use sqlx::SqlitePool;
 use world::Seed;
@@ -94,7 +94,7 @@ impl Stage {
             for i in 0..investors {
                 let units = 10 + u128::from(seed.below(10)) + u128::from(n);
                 let wallet = Address::with_last_byte(0x40 + i as u8);
-                let accepted = Accepted {
+                let accepted = NewAccepted {
                     offering_id: &id,
                     investor_id: &format!("inv_{i}"),
                     amount: Money::from_minor(1_000),
@@ -104,7 +104,7 @@ impl Stage {
                 subscription::insert_accepted(&mut tx, &accepted).await?;
                 // Some holders subscribed twice.
                 if seed.chance(0.3) {
-                    subscription::insert_accepted(&mut tx, &Accepted { quantity: units + 50, ..accepted }).await?;
+                    subscription::insert_accepted(&mut tx, &NewAccepted { quantity: units + 50, ..accepted }).await?;
                 }
             }
             ids.push(id);

@@ -6,7 +6,7 @@ use std::task::Poll;
 use alloy::primitives::B256;
 use futures::FutureExt;
 use futures::future::{BoxFuture, poll_fn};
-use muniment_domain::operation::{self, LANE_FULL};
+use muniment_domain::operation::{self, WAITS_FOR_LANE};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
 use muniment_workflows::engine::Engine;
@@ -91,7 +91,7 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
         Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
         Move::Check => said(lane::check_all(engine, network).await?),
-        Move::Hold => format!("{}", engine.holder.hold(&engine.db, "chain:31337").await?),
+        Move::Hold => format!("{}", engine.holder.acquire(&engine.db, "chain:31337").await?),
         Move::Sweep => format!("{} woken", sweep::sweep(engine).await?),
         Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
         Move::Prune => said(sweep::prune(engine).await?),
@@ -147,7 +147,7 @@ async fn submit_some(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: us
     let (lane_id, size) = (batch[0].lane_id.clone(), batch.len());
     let rest = submit::submit(engine, network, &lane_id, batch).await?;
     let waiting = rest.len();
-    submit::park(engine, rest, LANE_FULL).await?;
+    submit::postpone(engine, rest, WAITS_FOR_LANE).await?;
     Ok(format!("{} submitted", size - waiting))
 }
 

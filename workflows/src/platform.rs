@@ -18,11 +18,11 @@ use crate::{approval, offering, operations, reconciliation, subscription};
 pub static PLATFORM: Platform = Platform {
     kind: operations::of,
     jobs: &[
-        Job { prefix: "apr_", name: "approval", run: |engine, id| approval::act(engine, id).boxed() },
+        Job { prefix: "apr_", name: "approval", run: |engine, id| approval::run_due(engine, id).boxed() },
         Job { prefix: "dist_", name: "snapshot", run: |engine, id| snapshot::act(engine, id).boxed() },
-        Job { prefix: "off_", name: "offering_timer", run: |engine, id| timer::ring(engine, id).boxed() },
-        Job { prefix: "sub_", name: "subscription_timer", run: |engine, id| timer::ring(engine, id).boxed() },
-        Job { prefix: "inv_", name: "investor_timer", run: |engine, id| timer::ring(engine, id).boxed() },
+        Job { prefix: "off_", name: "offering_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job { prefix: "sub_", name: "subscription_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job { prefix: "inv_", name: "investor_timer", run: |engine, id| timer::run(engine, id).boxed() },
         Job { prefix: "rec_", name: "reconciliation", run: |engine, id| reconciliation::advance(engine, id).boxed() },
         Job { prefix: "cmd_", name: "command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
         Job { prefix: "blk_", name: "bulk_command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
@@ -30,7 +30,7 @@ pub static PLATFORM: Platform = Platform {
     timers: &[
         Timer {
             prefix: "off_",
-            lock: |tx, id| offerings::hold(tx, id).map(|locked| locked.map(drop)).boxed(),
+            lock: |tx, id| offerings::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
             act: |tx, id| offering::on_timer(tx, id).boxed(),
         },
         Timer {
@@ -45,7 +45,7 @@ pub static PLATFORM: Platform = Platform {
         },
         Timer {
             prefix: "dist_",
-            lock: |tx, id| distributions::lock(tx, id).map(|locked| locked.map(drop)).boxed(),
+            lock: |tx, id| distributions::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
             act: |tx, id| distribution::on_timer(tx, id).map(|acted| acted.map(|()| None)).boxed(),
         },
     ],

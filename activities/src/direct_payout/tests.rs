@@ -77,15 +77,24 @@ fn only_transfers_of_the_exact_amounts_prove_a_page() {
 #[test]
 fn missing_transfers_are_reported_line_by_line() {
     let page = page(&[(1, 5), (2, 6), (2, 6), (3, 7)]);
-    let said = |transfers: &[(u8, u128)]| said_of_lines(&receipt(&page, transfers), PAYER, &page);
-    assert_eq!(said(&[(1, 5), (2, 6)]), [Said::Paid, Said::Paid, Said::Nothing, Said::Nothing]);
+    let said = |transfers: &[(u8, u128)]| line_transfers(&receipt(&page, transfers), PAYER, &page);
+    assert_eq!(
+        said(&[(1, 5), (2, 6)]),
+        [LineTransfer::Exact, LineTransfer::Exact, LineTransfer::Missing, LineTransfer::Missing]
+    );
     assert_eq!(
         said(&[(3, 6), (2, 6), (2, 1)]),
-        [Said::Nothing, Said::Paid, Said::Other(U256::from(1)), Said::Other(U256::from(6))]
+        [
+            LineTransfer::Missing,
+            LineTransfer::Exact,
+            LineTransfer::OtherAmount(U256::from(1)),
+            LineTransfer::OtherAmount(U256::from(6))
+        ]
     );
     let mut elsewhere = receipt(&page, &[(1, 5)]);
     let gift = Transfer { from: TOKEN, to: Address::repeat_byte(3), value: U256::from(7) };
     elsewhere.logs.push(log(COIN, &gift));
-    let wanted = [Said::Paid, Said::Nothing, Said::Nothing, Said::Other(U256::from(7))];
-    assert_eq!(said_of_lines(&elsewhere, PAYER, &page), wanted, "a transfer from another account is reported");
+    let wanted =
+        [LineTransfer::Exact, LineTransfer::Missing, LineTransfer::Missing, LineTransfer::OtherAmount(U256::from(7))];
+    assert_eq!(line_transfers(&elsewhere, PAYER, &page), wanted, "a transfer from another account is reported");
 }

@@ -17,8 +17,8 @@ fn our_errors_are_named_with_their_operands() {
     assert_eq!(revert.operands[3], ("amount".to_owned(), "4".to_owned()));
     assert!(revert.sentence.ends_with(": from_frozen."), "{}", revert.sentence);
     let replayed = decode(&Token::OperationReplayed { opId: U256::from(9) }.abi_encode());
-    assert_eq!(replayed.is_operation_replayed(), Some(U256::from(9)));
-    assert_eq!(revert.is_operation_replayed(), None);
+    assert_eq!(replayed.replayed_operation(), Some(U256::from(9)));
+    assert_eq!(revert.replayed_operation(), None);
 }
 
 #[test]

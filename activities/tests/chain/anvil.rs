@@ -12,10 +12,10 @@ use muniment_activities::{
     config::{ChainConfig, Profile},
     gas,
     platform::Platform,
-    policy::{Gate, Target},
+    policy::{PolicyGate, Target},
     receipt::Receipt,
     registry::Roles,
-    send::Sent,
+    send::SendResult,
     signer::Signer,
     simulate::{At, Call, Simulation},
     transaction::{Signed, Transaction},
@@ -66,7 +66,7 @@ pub async fn start(arguments: &[&str]) -> (Chain, Child) {
     tokio::spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
     let config =
         ChainConfig { endpoints: vec![format!("http://{address}")], poll_milliseconds: 50, ..ChainConfig::default() };
-    (Chain::over_http(config).unwrap(), process)
+    (Chain::http(config).unwrap(), process)
 }
 
 /// Anvil is asked over plain HTTP, but reqwest wants a TLS configuration all the same.
@@ -112,7 +112,7 @@ impl Anvil {
             gas_limit,
             ..Transaction::cancel(31337, self.operator.address(), nonce, fees)
         };
-        let mut gate = Gate::of(&self.chain.config).with(self.platform.factory, Target::Factory);
+        let mut gate = PolicyGate::of(&self.chain.config).with(self.platform.factory, Target::Factory);
         if let Some(to) = call.to.filter(|to| *to != self.platform.factory) {
             gate = gate.with(to, Target::Token);
         }
@@ -124,7 +124,7 @@ impl Anvil {
     pub async fn execute_with(&self, call: &Call, gas_limit: u64) -> Receipt {
         let signed = self.sign(call, self.nonce.fetch_add(1, Ordering::SeqCst), gas_limit).await;
         let sent = self.chain.send(std::slice::from_ref(&signed.raw)).await;
-        assert_eq!(sent, [Sent::Accepted(signed.hash)]);
+        assert_eq!(sent, [SendResult::Accepted(signed.hash)]);
         // Anvil answers before it mines.
         for _ in 0..200 {
             if let Some(receipt) = self.chain.receipts(&[signed.hash]).await.unwrap().remove(0) {

@@ -15,10 +15,10 @@ use muniment_activities::{
     gas::{GasModel, page_holders_max},
     line::Line,
     mint::{MintPage, mint_effect},
-    operation::{executed_effect, is_operation_executed, operation_executed, operation_id_highest, payload_hash},
+    operation::{executed_effect, find_execution, highest_operation_number, is_operation_executed, payload_hash},
     platform::{Platform, PlatformFault},
     registry::{self, Roles},
-    send::Sent,
+    send::SendResult,
     signer::Signer,
     simulate::{At, Call, Simulation},
     token,
@@ -187,16 +187,16 @@ async fn a_page_mints_and_locks_every_line_exactly_once() {
     mint_effect(&anvil.execute(&token::mint_page(operator, contract, &twice)).await, contract, &twice).unwrap();
     // The contract refuses the operation number, even with a new nonce.
     let replayed = revert(&anvil, &call).await;
-    assert_eq!(replayed.is_operation_replayed(), Some(U256::from(1)));
+    assert_eq!(replayed.replayed_operation(), Some(U256::from(1)));
     let forced = anvil.execute_with(&call, 500_000).await;
     assert!(!forced.success && mint_effect(&forced, contract, &locked).is_err());
-    let found = operation_executed(chain, contract, 1, 0).await.unwrap().unwrap();
+    let found = find_execution(chain, contract, 1, 0).await.unwrap().unwrap();
     assert_eq!(
         (found.tx_hash, found.block_hash, found.payload_hash),
         (receipt.tx_hash, receipt.block_hash, payload_hash(&call.data))
     );
-    assert_eq!(operation_executed(chain, contract, 3, 0).await.unwrap(), None);
-    assert_eq!(operation_id_highest(chain, contract, 0).await.unwrap(), 2);
+    assert_eq!(find_execution(chain, contract, 3, 0).await.unwrap(), None);
+    assert_eq!(highest_operation_number(chain, contract, 0).await.unwrap(), 2);
     assert!(is_operation_executed(chain, contract, 2, At::Latest).await.unwrap());
     assert!(!is_operation_executed(chain, contract, 2, At::Hash(receipt.block_hash)).await.unwrap());
 }
@@ -268,8 +268,8 @@ async fn refusals_of_anvil_have_the_right_class() {
     let call = factory::deploy_token(anvil.operator.address(), anvil.platform.factory, &offering("off_s"));
     let gas = anvil.gas(&call).await * 2;
     anvil.execute_with(&call, gas).await;
-    let class = |sent: Vec<Sent>| match sent.into_iter().next() {
-        Some(Sent::Refused(refusal)) => refusal.class,
+    let class = |sent: Vec<SendResult>| match sent.into_iter().next() {
+        Some(SendResult::Refused(refusal)) => refusal.class,
         other => panic!("{other:?}"),
     };
     let low = anvil.sign(&call, 0, gas + 1).await;
@@ -278,8 +278,8 @@ async fn refusals_of_anvil_have_the_right_class() {
     assert_eq!(class(anvil.chain.send(&[starved.raw]).await), SendClass::GasLimit);
     // A transaction with a nonce gap waits in the mempool; sent again, it is known.
     let waiting = anvil.sign(&call, anvil.next_nonce().await + 1, gas).await;
-    assert_eq!(anvil.chain.send(std::slice::from_ref(&waiting.raw)).await, [Sent::Accepted(waiting.hash)]);
-    assert_eq!(anvil.chain.send(&[waiting.raw]).await, [Sent::AlreadyKnown]);
+    assert_eq!(anvil.chain.send(std::slice::from_ref(&waiting.raw)).await, [SendResult::Accepted(waiting.hash)]);
+    assert_eq!(anvil.chain.send(&[waiting.raw]).await, [SendResult::AlreadyKnown]);
 }
 
 #[tokio::test]
@@ -298,7 +298,7 @@ async fn receipts_of_a_block_equal_receipts_by_hash() {
 #[tokio::test]
 async fn anvils_final_block_trails_its_head() {
     let (chain, _process) = start(&["--slots-in-an-epoch", "1", "--block-time", "1"]).await;
-    let contact = chain.contact().await.unwrap();
+    let contact = chain.check_endpoints().await.unwrap();
     assert_eq!(contact.genesis, chain.header(0).await.unwrap().unwrap().hash);
     tokio::time::sleep(std::time::Duration::from_millis(3_500)).await;
     let heads = chain.heads().await.unwrap();

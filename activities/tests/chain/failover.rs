@@ -21,7 +21,7 @@ use crate::{
 
 fn over(servers: &[&Server]) -> Chain {
     let endpoints = servers.iter().map(|server| server.url.clone()).collect();
-    Chain::over_http(ChainConfig { endpoints, request_timeout_seconds: 1, ..ChainConfig::default() }).unwrap()
+    Chain::http(ChainConfig { endpoints, request_timeout_seconds: 1, ..ChainConfig::default() }).unwrap()
 }
 
 #[tokio::test]
@@ -76,7 +76,7 @@ async fn all_endpoints_down_is_an_outage_and_shows_no_key() {
     let chain = over(&[&one, &two]);
     let fault = chain.heads().await.unwrap_err();
     assert_eq!(fault.class(), FaultClass::Outage, "{fault}");
-    let shown = format!("{fault} {fault:?} {:?} {:?}", chain.health(), chain.contact().await);
+    let shown = format!("{fault} {fault:?} {:?} {:?}", chain.health(), chain.check_endpoints().await);
     assert!(shown.contains("127.0.0.1") && !shown.contains("secret"), "{shown}");
     // As soon as one endpoint is back, reads succeed, even before its cool-down ends.
     two.turns(Manner::Honest);
@@ -110,7 +110,7 @@ async fn an_endpoint_of_another_chain_is_reported_and_never_used() {
     assert_eq!(wrong.count("eth_chainId"), 1);
     assert_eq!(wrong.count("eth_sendRawTransaction"), 0);
     assert!(chain.health()[0].wrong_chain.as_ref().is_some_and(|text| text.contains("chain id 1")));
-    let fault = chain.contact().await.unwrap_err();
+    let fault = chain.check_endpoints().await.unwrap_err();
     assert!(
         matches!(&fault, Fault::WrongChain { expected, found, .. } if expected == "chain id 31337" && found == "chain id 1"),
         "{fault:?}"
@@ -122,7 +122,7 @@ async fn an_endpoint_of_another_chain_is_reported_and_never_used() {
 async fn two_chains_with_the_same_id_are_told_apart_by_their_genesis() {
     let (one, other) = (Arc::new(FakeNode::new()), Arc::new(FakeNode { seed: 9, ..FakeNode::new() }));
     let both = chain(vec![one.clone(), other.clone()]);
-    assert!(matches!(both.contact().await, Err(Fault::WrongChain { .. })));
+    assert!(matches!(both.check_endpoints().await, Err(Fault::WrongChain { .. })));
     let pinned = chain(vec![other]);
     pinned.expect_genesis(one.hash(0)).unwrap();
     assert!(matches!(pinned.heads().await, Err(Fault::WrongChain { .. })));
@@ -141,7 +141,7 @@ async fn the_chain_of_an_endpoint_is_checked_again_after_an_outage() {
     // It stays excluded until the next contact.
     node.chain_id.store(31337, Ordering::SeqCst);
     assert!(matches!(chain.heads().await, Err(Fault::WrongChain { .. })));
-    chain.contact().await.unwrap();
+    chain.check_endpoints().await.unwrap();
     chain.heads().await.unwrap();
 }
 
@@ -149,9 +149,9 @@ async fn the_chain_of_an_endpoint_is_checked_again_after_an_outage() {
 async fn contact_skips_endpoints_that_are_down_as_long_as_one_answers() {
     let (down, up) = (Arc::new(FakeNode::new()), Arc::new(FakeNode::new()));
     *down.is_down.lock().unwrap() = Some("connection refused".into());
-    let contact = chain(vec![down, up.clone()]).contact().await.unwrap();
+    let contact = chain(vec![down, up.clone()]).check_endpoints().await.unwrap();
     assert_eq!((contact.chain_id, contact.genesis), (31337, up.hash(0)));
-    assert_eq!((contact.answered.len(), contact.silent.len()), (1, 1));
+    assert_eq!((contact.answered.len(), contact.failed.len()), (1, 1));
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ fn futures_of_all_reads_are_send() {
     sendable(&chain.blocks(1, 2));
     sendable(&chain.send(&[]));
     sendable(&chain.fees());
-    sendable(&chain.contact());
+    sendable(&chain.check_endpoints());
     sendable(&chain.receipts_of_block(Default::default(), &[]));
     sendable(&chain.logs(&Default::default()));
     sendable(&chain);
@@ -212,7 +212,7 @@ fn futures_of_all_reads_are_send() {
 #[tokio::test]
 async fn calls_are_counted_by_method_and_a_head_costs_one_post() {
     let chain = chain_with(ChainConfig::default(), vec![Arc::new(FakeNode::new())]);
-    chain.contact().await.unwrap();
+    chain.check_endpoints().await.unwrap();
     let (calls, posts) = (chain.calls(), chain.posts());
     chain.heads().await.unwrap();
     assert_eq!((chain.calls() - calls, chain.posts() - posts), (2, 1));
@@ -227,8 +227,8 @@ fn an_invalid_configuration_is_rejected_with_a_correction() {
         bump_percent,
         ..ChainConfig::default()
     };
-    let refused = |config| Chain::over_http(config).err().expect("refused").to_string();
-    assert!(Chain::over_http(config(&["https://node.example/v3/key", "http://localhost:8545"], 2, 15)).is_ok());
+    let refused = |config| Chain::http(config).err().expect("refused").to_string();
+    assert!(Chain::http(config(&["https://node.example/v3/key", "http://localhost:8545"], 2, 15)).is_ok());
     assert!(refused(config(&[], 1, 15)).contains("at least one URL"));
     assert!(refused(config(&["ftp://node/secret-key-123"], 1, 15)).contains("http://"));
     assert!(!refused(config(&["ftp://node/secret-key-123"], 1, 15)).contains("secret"));

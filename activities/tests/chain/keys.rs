@@ -13,7 +13,7 @@ use muniment_activities::{
     factory::{self, Deployment},
     fees::Fees,
     line::Line,
-    policy::{Gate, Refusal, Target},
+    policy::{PolicyGate, Refusal, Target},
     signer::{Signer, SignerFault},
     token,
     transaction::Transaction,
@@ -35,9 +35,9 @@ fn keystore(path: &str, password: Option<&str>) -> SignerConfig {
     }
 }
 
-fn gate() -> Gate {
+fn gate() -> PolicyGate {
     let config = ChainConfig { factory: Some(FACTORY), ..ChainConfig::default() };
-    Gate::of(&config).with(TOKEN, Target::Token).with(ASSET, Target::Asset)
+    PolicyGate::of(&config).with(TOKEN, Target::Token).with(ASSET, Target::Asset)
 }
 
 fn transaction(call: muniment_activities::simulate::Call) -> Transaction {
@@ -131,10 +131,10 @@ fn payouts_stop_at_the_daily_limit_and_allowances_are_for_our_contracts_only() {
     let lines = [3, 4].map(|units| Line::new(OWNER, units).unwrap().word()).to_vec();
     let page = Token::batchPayout_0Call { opId: U256::from(1), asset: ASSET, lines }.abi_encode();
     let tx = Transaction { to: Some(TOKEN), data: page.into(), ..Transaction::cancel(31337, OWNER, 7, FEES) };
-    let gate = Gate { payout_ceiling: Some(U256::from(10)), ..gate() };
+    let gate = PolicyGate { payout_ceiling: Some(U256::from(10)), ..gate() };
     assert!(gate.check(OWNER, &tx, U256::from(3)).is_ok());
-    assert!(matches!(gate.check(OWNER, &tx, U256::from(4)), Err(Refusal::PayoutCeiling { .. })));
-    assert!(matches!(gate.check(OWNER, &tx, U256::MAX), Err(Refusal::PayoutCeiling { .. })));
+    assert!(matches!(gate.check(OWNER, &tx, U256::from(4)), Err(Refusal::PayoutLimit { .. })));
+    assert!(matches!(gate.check(OWNER, &tx, U256::MAX), Err(Refusal::PayoutLimit { .. })));
     let cut = Transaction { data: tx.data.slice(..40), ..tx.clone() };
     assert_eq!(gate.check(OWNER, &cut, U256::ZERO).unwrap_err(), Refusal::Arguments);
     let approve = |spender| {

@@ -139,5 +139,5 @@ pub fn chain(nodes: Vec<Arc<FakeNode>>) -> Chain {
 }
 
 pub fn chain_with(config: ChainConfig, nodes: Vec<Arc<FakeNode>>) -> Chain {
-    Chain::over_nodes(config, nodes.into_iter().map(|node| node as Arc<dyn Node>).collect())
+    Chain::in_process(config, nodes.into_iter().map(|node| node as Arc<dyn Node>).collect())
 }

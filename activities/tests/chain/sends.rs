@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use alloy::primitives::{B256, Bytes, keccak256};
-use muniment_activities::{classify::SendClass, config::ChainConfig, send::Sent};
+use muniment_activities::{classify::SendClass, config::ChainConfig, send::SendResult};
 use serde_json::{Value, json};
 
 use crate::node::{FakeNode, chain, chain_with};
@@ -32,11 +32,11 @@ async fn each_transaction_of_a_batch_has_its_own_answer() {
     });
     let chain = chain(vec![node.clone()]);
     let sent = chain.send(&[raw(1), raw(2), raw(3), raw(4), raw(5)]).await;
-    assert_eq!(sent[0], Sent::Accepted(keccak256(raw(1))));
-    assert_eq!(sent[1], Sent::AlreadyKnown);
-    assert!(matches!(&sent[2], Sent::Refused(refusal) if refusal.class == SendClass::Underpriced));
-    assert!(matches!(&sent[3], Sent::Unknown(text) if text.contains(&B256::repeat_byte(9).to_string())));
-    assert!(matches!(&sent[4], Sent::Unknown(_)));
+    assert_eq!(sent[0], SendResult::Accepted(keccak256(raw(1))));
+    assert_eq!(sent[1], SendResult::AlreadyKnown);
+    assert!(matches!(&sent[2], SendResult::Refused(refusal) if refusal.class == SendClass::Underpriced));
+    assert!(matches!(&sent[3], SendResult::Unknown(text) if text.contains(&B256::repeat_byte(9).to_string())));
+    assert!(matches!(&sent[4], SendResult::Unknown(_)));
     // One body to check the chain, and one for the batch.
     assert_eq!(chain.posts(), 2);
     assert!(chain.send(&[]).await.is_empty());
@@ -47,11 +47,11 @@ async fn a_send_goes_to_the_next_endpoint_after_trouble_but_not_after_a_verdict(
     let good = Arc::new(FakeNode::new());
     for trouble in ["txpool is full", "50/second request limit reached", "Internal error"] {
         let sent = chain(vec![answering(move |_| refusal(trouble)), good.clone()]).send(&[raw(1)]).await;
-        assert_eq!(sent, [Sent::Accepted(keccak256(raw(1)))], "{trouble}");
+        assert_eq!(sent, [SendResult::Accepted(keccak256(raw(1)))], "{trouble}");
     }
     let before = good.count(SEND);
     let sent = chain(vec![answering(|_| refusal("OldNonce")), good.clone()]).send(&[raw(1)]).await;
-    assert!(matches!(&sent[0], Sent::Refused(refusal) if refusal.class == SendClass::NonceTooLow));
+    assert!(matches!(&sent[0], SendResult::Refused(refusal) if refusal.class == SendClass::NonceTooLow));
     assert_eq!(good.count(SEND), before);
 }
 
@@ -60,9 +60,12 @@ async fn a_send_without_an_answer_is_unknown_and_says_why() {
     let down = Arc::new(FakeNode::new());
     *down.is_down.lock().unwrap() = Some("connection reset by peer".into());
     let sent = chain(vec![down.clone()]).send(&[raw(1), raw(2)]).await;
-    assert!(sent.iter().all(|sent| matches!(sent, Sent::Unknown(text) if text.contains("reset by peer"))), "{sent:?}");
+    assert!(
+        sent.iter().all(|sent| matches!(sent, SendResult::Unknown(text) if text.contains("reset by peer"))),
+        "{sent:?}"
+    );
     let sent = chain(vec![down, Arc::new(FakeNode::new())]).send(&[raw(1)]).await;
-    assert_eq!(sent, [Sent::Accepted(keccak256(raw(1)))]);
+    assert_eq!(sent, [SendResult::Accepted(keccak256(raw(1)))]);
 }
 
 #[tokio::test]
@@ -74,6 +77,6 @@ async fn a_broadcast_reaches_every_endpoint_and_the_best_answer_counts() {
     ];
     let config = ChainConfig { broadcast_all: true, ..ChainConfig::default() };
     let sent = chain_with(config, nodes.clone()).send(&[raw(1)]).await;
-    assert_eq!(sent, [Sent::Accepted(keccak256(raw(1)))]);
+    assert_eq!(sent, [SendResult::Accepted(keccak256(raw(1)))]);
     assert!(nodes.iter().all(|node| node.count(SEND) == 1));
 }

@@ -6,7 +6,7 @@ use axum::http::request::Parts;
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use muniment_domain::audit::{self as domain, Act, acting};
-use muniment_domain::{issuer, wall};
+use muniment_domain::{issuer, row_security};
 
 use crate::access::permission::Access;
 use crate::access::principal::{Principal, authenticate, bearer, invalid, missing};
@@ -36,7 +36,7 @@ pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: R
             let answer = next.run(Request::from_parts(parts, body));
             let answer = async {
                 match viewer {
-                    Some(viewer) => wall::seen_by(viewer.as_deref(), answer).await,
+                    Some(viewer) => row_security::limited_to(viewer.as_deref(), answer).await,
                     None => answer.await,
                 }
             };
@@ -64,7 +64,7 @@ async fn note(app: &App, route: &Route, act: Act, response: Response) -> Respons
     if refused.is_none() && !read {
         return response;
     }
-    match domain::note(&app.db, act, refused).await {
+    match domain::write_single(&app.db, act, refused).await {
         Ok(()) => response,
         Err(error) => Problem::from(error).into_response(),
     }
@@ -130,7 +130,7 @@ async fn check(
     if let (Ok(()), Some(id)) = (&verdict, &principal.0.issuer_id)
         && route.acts_for_issuer(&principal)
     {
-        verdict = issuer::must_act(&mut app.db.read().await?, id).await.map_err(Problem::from);
+        verdict = issuer::check_not_suspended(&mut app.db.read().await?, id).await.map_err(Problem::from);
     }
     // A caller above the limit stays unknown: an audit entry for each refusal would cost a write.
     *caller = often.is_ok().then_some(principal);

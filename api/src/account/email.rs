@@ -34,7 +34,7 @@ pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> 
 
 /// Uses it up; of two requests with one link, one does.
 pub async fn take(tx: &mut Tx, link: &EmailLink) -> Result<()> {
-    email_link::take(tx, link).await.map_err(|error| match error {
+    email_link::use_link(tx, link).await.map_err(|error| match error {
         Error::Stale { .. } => invalid(),
         other => other.into(),
     })
@@ -83,7 +83,7 @@ pub async fn resend(State(app): State<App>, principal: Principal) -> Result<Stat
     let mut tx = app.db.begin().await?;
     let user = user::find(&mut tx, &principal.0.user_id).await?;
     if user.email_verified_at.is_none() {
-        email_link::ask(&mut tx, &user.id, Purpose::VerifyEmail).await?;
+        email_link::request(&mut tx, &user.id, Purpose::VerifyEmail).await?;
         tx.commit(Point::Account).await?;
     }
     Ok(StatusCode::NO_CONTENT)

@@ -183,7 +183,7 @@ async fn refused(app: &App, known: Option<&User>, origin: &Origin, attempt: &Att
     let user_id = known.map(|user| user.id.as_str());
     login_attempt::insert(&mut tx, user_id, &origin.ip.to_string(), &origin.user_agent, Outcome::Refused).await?;
     if let Some(owner) = known.filter(|user| attempt.is_told() && user.status == Status::Active) {
-        email_link::tell_of_failures(&mut tx, &owner.id).await?;
+        email_link::notify_of_failed_logins(&mut tx, &owner.id).await?;
     }
     Ok(tx.commit(Point::Account).await?)
 }

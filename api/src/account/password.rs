@@ -89,7 +89,7 @@ pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Re
     let answer_at = Instant::now() + ANSWERED_AFTER;
     let mut tx = app.db.begin().await?;
     if let Some(user) = user::by_email(&mut tx, &body.email).await?.filter(|user| user.status == Status::Active) {
-        email_link::ask(&mut tx, &user.id, Purpose::ResetPassword).await?;
+        email_link::request(&mut tx, &user.id, Purpose::ResetPassword).await?;
         tx.commit(Point::Account).await?;
     } else {
         // The writer of SQLite is one for all: it must not be held while the answer waits.

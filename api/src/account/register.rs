@@ -103,7 +103,7 @@ pub async fn register(State(app): State<App>, Input(body): Input<Registration>) 
 async fn tell_owner(app: &App, email: &str) -> Result<()> {
     let mut tx = app.db.begin().await?;
     if let Some(owner) = user::by_email(&mut tx, email).await?.filter(|owner| owner.status == Status::Active) {
-        email_link::tell_owner(&mut tx, &owner).await?;
+        email_link::notify_owner(&mut tx, &owner).await?;
         tx.commit(Point::Account).await?;
     }
     Ok(())

@@ -46,7 +46,7 @@ impl Attempt {
             attempt_counter::count(&mut tx, &network, NETWORK_FREE).await?,
         ];
         let Some(until) = waits.iter().filter_map(|counted| counted.waits_until).max() else {
-            tx.set_aside();
+            tx.exclude_from_audit();
             tx.commit(Point::Account).await?;
             return Ok(Self { account, network, failures: waits[0].failures });
         };
@@ -55,7 +55,7 @@ impl Attempt {
         drop(tx);
         let mut tx = app.db.begin().await?;
         login_attempt::insert(&mut tx, None, &origin.ip.to_string(), &origin.user_agent, Outcome::Throttled).await?;
-        tx.set_aside();
+        tx.exclude_from_audit();
         tx.commit(Point::Account).await?;
         let problem =
             Problem::new(Code::LoginThrottled, format!("Too many failed attempts. Try again in {wait} seconds."));
@@ -70,7 +70,7 @@ impl Attempt {
     /// Takes the count back, in the commit of what the attempt was for.
     pub async fn succeeded(&self, tx: &mut Tx) -> Result<()> {
         attempt_counter::reset(tx, &self.account).await?;
-        attempt_counter::forgive(tx, &self.network).await?;
+        attempt_counter::decrement(tx, &self.network).await?;
         Ok(())
     }
 }

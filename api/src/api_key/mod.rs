@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use chrono::{DateTime, Duration, Utc};
-use muniment_domain::api_key::{self, ApiKey, New, Whose};
+use muniment_domain::api_key::{self, ApiKey, New, Scope};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
@@ -105,7 +105,7 @@ impl Form for NewKeyRequest {
 
 impl ChangeRequest for NewKeyRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        api_key::make_room(tx, &by.actor, KEYS_MAX).await?;
+        api_key::check_limit(tx, &by.actor, KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
         let expires_at = self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0);
@@ -177,7 +177,7 @@ impl ChangeRequest for Taking {
 }
 
 async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Answer> {
-    let made = Made { shown: item(&api_key::find(tx, id, Whose::All).await?), key };
+    let made = Made { shown: item(&api_key::find(tx, id, Scope::All).await?), key };
     Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
 }
 
@@ -286,16 +286,16 @@ pub async fn revoke(State(app): State<App>, Path(id): Path<String>, principal: P
 }
 
 /// An admin and an auditor see all keys, and the people of an organisation each other's.
-fn seen(principal: &Principal) -> Whose<'_> {
+fn seen(principal: &Principal) -> Scope<'_> {
     match &principal.0.issuer_id {
-        _ if principal.0.roles.any_of(&[Role::Admin, Role::Auditor]) => Whose::All,
-        Some(issuer_id) if principal.0.has_role(Role::Issuer) => Whose::Organisation(issuer_id),
-        _ => Whose::Own(&principal.0.user_id),
+        _ if principal.0.roles.any_of(&[Role::Admin, Role::Auditor]) => Scope::All,
+        Some(issuer_id) if principal.0.has_role(Role::Issuer) => Scope::Issuer(issuer_id),
+        _ => Scope::Own(&principal.0.user_id),
     }
 }
 
 async fn live(tx: &mut Tx, id: &str, owner: &str) -> muniment_domain::Result<ApiKey> {
-    let found = api_key::find(tx, id, Whose::Own(owner)).await?;
+    let found = api_key::find(tx, id, Scope::Own(owner)).await?;
     if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
         let detail = format!("The API key {id} was revoked, replaced or has expired. Create a new one.");
         return Err(Error::refused(Code::InvalidState, detail));

@@ -37,7 +37,7 @@ pub struct Asked {
 
 /// Asks for an action that another person has to allow: 202, and the approval to watch.
 pub async fn ask(app: &App, tx: &mut Tx, action: Action, by: &Requester) -> muniment_domain::Result<Answer> {
-    Ok(waiting(&muniment_workflows::approval::ask(tx, &app.settings, action, by).await?))
+    Ok(waiting(&muniment_workflows::approval::request(tx, &app.settings, action, by).await?))
 }
 
 /// The answer to what waits for another person: 202, and the approval to watch.
@@ -82,12 +82,12 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 )]
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
-    let found = approval::see(&mut tx, maker(&principal), &id).await?;
+    let found = approval::find_visible(&mut tx, maker(&principal), &id).await?;
     let history = approval::history(&mut tx, &id).await?;
     let shown = match principal.is_staff() {
         true => {
             let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
-            record::full(&found, &history, outlook, principal.0.sees_masked())
+            record::full(&found, &history, outlook, principal.0.is_masked())
         }
         false => record::full_for_maker(&found, &history),
     };

@@ -145,7 +145,7 @@ pub async fn outlook(tx: &mut Tx, settings: &Settings, a: &Approval) -> Result<O
     if a.status != Status::Pending {
         return Ok(None);
     }
-    let checked = match a.sealed() {
+    let checked = match a.verified_payload() {
         Ok(payload) => Action::read(&a.id, payload)?.check(tx, settings).await,
         Err(error) => Err(error),
     };

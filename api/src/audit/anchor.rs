@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use muniment_domain::audit::{self, Anchor, AnchorFlaw};
+use muniment_domain::audit::{self, Anchor, AnchorProblem};
 use muniment_domain::point::Point;
 use serde::Serialize;
 use tokio_util::sync::CancellationToken;
@@ -48,7 +48,7 @@ async fn anchor(app: &App) -> Result<()> {
         let anchor = Anchor { signature, ..draft };
         let mut tx = app.db.begin().await?;
         if audit::insert_anchor(&mut tx, &anchor).await? {
-            tx.commit(Point::Seal).await?;
+            tx.commit(Point::Chain).await?;
             tracing::info!(
                 audit.day = anchor.day,
                 audit.from = anchor.from_position,
@@ -92,12 +92,12 @@ pub struct View {
     signature: String,
     created_at: Instant,
     /// What is wrong with this anchor, or with the entries before it. Null if it is correct.
-    flaw: Option<AnchorFlaw>,
+    flaw: Option<AnchorProblem>,
 }
 
 impl View {
     /// An anchor with the result of its check.
-    pub fn of(anchor: &Anchor, flaw: Option<AnchorFlaw>, tokens: Option<&AccessTokens>) -> Self {
+    pub fn of(anchor: &Anchor, flaw: Option<AnchorProblem>, tokens: Option<&AccessTokens>) -> Self {
         let said = tokens.map(|tokens| tokens.read_statement(TYPE, &anchor.signature));
         let signed = said.is_none_or(|said| said == Some(anchor.statement()));
         Self {
@@ -108,7 +108,7 @@ impl View {
             head_hash: anchor.head_hash.clone(),
             signature: anchor.signature.clone(),
             created_at: Instant(anchor.created_at),
-            flaw: flaw.or((!signed).then_some(AnchorFlaw::SignatureInvalid)),
+            flaw: flaw.or((!signed).then_some(AnchorProblem::SignatureInvalid)),
         }
     }
 

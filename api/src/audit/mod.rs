@@ -9,7 +9,7 @@ pub use routes::routes;
 use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
-use muniment_domain::audit::{self, ActorKind, Bad, Filter, Flaw, Line, Verdict};
+use muniment_domain::audit::{self, ActorKind, ChainProblem, Entry, Filter, Mismatch, Verification};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -141,13 +141,13 @@ struct Spoilt {
     position: i64,
     #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: Option<String>,
-    reason: Flaw,
+    reason: ChainProblem,
 }
 
-fn shown(verdict: &Verdict, tokens: Option<&AccessTokens>) -> View {
+fn shown(verdict: &Verification, tokens: Option<&AccessTokens>) -> View {
     let anchors: Vec<_> =
         verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
-    let spoilt = |bad: &Bad| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
+    let spoilt = |bad: &Mismatch| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
     View {
         ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound),
         from: verdict.from,
@@ -195,7 +195,7 @@ pub struct Listed {
     pagination: Place,
 }
 
-fn item(line: &Line) -> EntryView {
+fn item(line: &Entry) -> EntryView {
     EntryView {
         id: line.id.clone(),
         at: Instant(line.at),

@@ -5,7 +5,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::db::Tx;
-use muniment_domain::idempotency::{self, Answer, Key, Seen};
+use muniment_domain::idempotency::{self, Answer, Key, KeyState};
 use muniment_domain::point::Point;
 use utoipa::IntoParams;
 
@@ -154,11 +154,11 @@ pub async fn once_for<T: ChangeRequest>(
 /// The answer that a request under this key had before, if any. Whose answer is forgotten is refused if its effect is not.
 async fn answered(app: &App, tx: &mut Tx, sent: &Sent) -> Result<Option<Answer>> {
     let key = &sent.key;
-    match idempotency::look(tx, key).await? {
-        Seen::Nothing => Ok(None),
-        Seen::Spent(id) => Err(spent(&id)),
-        Seen::Answered(answer) if !sent.answers_secret => Ok(Some(answer)),
-        Seen::Answered(answer) => {
+    match idempotency::find(tx, key).await? {
+        KeyState::Nothing => Ok(None),
+        KeyState::Spent(id) => Err(spent(&id)),
+        KeyState::Answered(answer) if !sent.answers_secret => Ok(Some(answer)),
+        KeyState::Answered(answer) => {
             let plain =
                 app.auth.secrets.unseal(&owner(key), &answer.body).and_then(|bytes| String::from_utf8(bytes).ok());
             let body = plain.ok_or_else(|| Problem::internal("an answer was sealed with another secret"))?;

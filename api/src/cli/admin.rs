@@ -17,7 +17,7 @@ use crate::secrets::{self, Secrets};
 
 /// Creates a key for a person, who is created if new, and prints it: it cannot be read again.
 pub async fn create_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
-    acting(Act::on_host("muniment admin key create"), make_key(config, new)).await
+    acting(Act::host_command("muniment admin key create"), make_key(config, new)).await
 }
 
 async fn make_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
@@ -52,7 +52,7 @@ async fn make_key(config: &Config, new: &NewKey) -> Result<(), Failure> {
 /// Creates a person of the staff and prints the token by which they set their password. This is how the first admin comes to be: who has
 /// the host has everything already.
 pub async fn create_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
-    acting(Act::on_host("muniment admin user create"), make_user(config, new)).await
+    acting(Act::host_command("muniment admin user create"), make_user(config, new)).await
 }
 
 async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use clap::Args;
 use muniment_workflows::engine::{Engine, Network};
-use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Standing, Subscription};
+use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Origin, Subscription};
 
 use crate::failure::Failure;
 
@@ -71,7 +71,7 @@ fn show(found: &Found) {
         let (mined, target) = (&call.mined, call.mined.to.unwrap_or_default().to_checksum(None));
         println!("block {}  nonce {}  {}  {} of {target}", mined.block_number, mined.nonce, mined.hash, call.function);
         println!("  {}", in_words(call));
-        if let Standing::Page(_, _, lines) = &call.standing {
+        if let Origin::Page(_, _, lines) = &call.standing {
             for (index, line) in lines.iter().enumerate() {
                 println!("  line {index}  {}", line_in_words(call, index, line));
             }
@@ -81,17 +81,17 @@ fn show(found: &Found) {
 
 fn in_words(call: &Call) -> String {
     match &call.standing {
-        Standing::Awaited(id) => format!("known: {id} requests this call and will find it"),
-        Standing::Deployment(id, _) => format!("unknown: the deployment of {id}"),
-        Standing::Page(id, page, lines) => {
+        Origin::Awaited(id) => format!("known: {id} requests this call and will find it"),
+        Origin::Deployment(id, _) => format!("unknown: the deployment of {id}"),
+        Origin::Page(id, page, lines) => {
             format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
         }
-        Standing::Paid(entitlements) => format!(
+        Origin::Paid(entitlements) => format!(
             "unknown: it paid what is unpaid here and would be paid again; exclude it first: {}",
             entitlements.join(", ")
         ),
-        Standing::Strange(true) => "unknown, and acknowledged".to_owned(),
-        Standing::Strange(false) => {
+        Origin::Strange(true) => "unknown, and acknowledged".to_owned(),
+        Origin::Strange(false) => {
             format!("unknown, and matches nothing here; if that is right: --acknowledge {}", call.name(None))
         }
     }

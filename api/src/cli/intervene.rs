@@ -25,7 +25,7 @@ pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure
             let engine = Engine::start(db, config.engine.clone(), Vec::new()).await?;
             let reason = reason.text();
             let paused = lane::pause(&engine, lane_id, ACTOR, &reason);
-            acting(Act::on_host("muniment admin lane pause"), paused).await?;
+            acting(Act::host_command("muniment admin lane pause"), paused).await?;
             println!("The lane {lane_id} is paused. Signed transactions are still followed.");
             Ok(())
         }
@@ -33,7 +33,7 @@ pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure
         LaneCommand::Import(asked) => {
             let (engine, chain_id) = engine_of(config, db, &asked.lane).await?;
             let done = import::run(&engine, network_of(&engine, chain_id)?, asked, ACTOR);
-            acting(Act::on_host("muniment admin lane import"), done).await
+            acting(Act::host_command("muniment admin lane import"), done).await
         }
     }
 }
@@ -42,7 +42,7 @@ pub async fn lanes(config: &Config, command: &LaneCommand) -> Result<(), Failure
 pub async fn chain(config: &Config, command: &ChainCommand) -> Result<(), Failure> {
     let ChainCommand::Clear { chain_id, reason } = command;
     let db = database::open_current(config).await?;
-    acting(Act::on_host("muniment admin chain clear"), clear(&db, *chain_id, &reason.text())).await
+    acting(Act::host_command("muniment admin chain clear"), clear(&db, *chain_id, &reason.text())).await
 }
 
 async fn list(db: &Db) -> Result<(), Failure> {
@@ -61,7 +61,7 @@ async fn list(db: &Db) -> Result<(), Failure> {
 async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
     let (engine, chain_id) = engine_of(config, db, lane_id).await?;
     network_of(&engine, chain_id)?;
-    acting(Act::on_host("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
+    acting(Act::host_command("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
     println!("The lane {lane_id} signs again, above every nonce that is final on its chain.");
     Ok(())
 }

@@ -156,7 +156,7 @@ pub fn chains(config: &Config) -> Result<Vec<(Chain, Vec<Signer>)>, Failure> {
             }
             signers.push(opened);
         }
-        chains.push((Chain::over_http(chain.clone()).map_err(Failure::new)?, signers));
+        chains.push((Chain::http(chain.clone()).map_err(Failure::new)?, signers));
     }
     Ok(chains)
 }

@@ -1,9 +1,10 @@
 //! The bodies of compliance requests, and the requests to the engine made from them.
 
 use muniment_domain::id;
-use muniment_domain::reason::{Force, Reason};
+use muniment_domain::reason::{ForceReason, Reason};
 use muniment_workflows::compliance::{
-    ALL_OFFERINGS, AddressRequest, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request, UnlockRequest,
+    ALL_OFFERINGS, AddressRequest, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request,
+    UnlockRequest,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -104,7 +105,7 @@ pub struct ForceTransfer {
     partition: Partition,
     #[schema(example = "250.00")]
     quantity: String,
-    reason_code: Force,
+    reason_code: ForceReason,
     case_reference: Option<CaseReference>,
     document_sha256: Digest,
 }

@@ -10,8 +10,8 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_workflows::compliance;
 use muniment_workflows::approval::action::Action;
+use muniment_workflows::compliance;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
 

@@ -221,7 +221,7 @@ impl ChangeRequest for Body {
         let Some((act, id, scope)) = &self.asked else { return Err(unnamed()) };
         match act {
             Act::Snapshot => {
-                let d = moves::ask_for_snapshot(tx, scope, id, &by).await?;
+                let d = moves::request_snapshot(tx, scope, id, &by).await?;
                 answer(tx, 202, scope, &d).await
             }
             Act::Calculate => {

@@ -44,7 +44,7 @@ pub async fn report(
     let of = offering::find(&mut tx, &d.offering_id).await?;
     let (decimals, mut lines) = (of.decimals(), entitlement::report(&mut tx, &id).await?);
     let report_sha256 = format!("{:x}", Sha256::digest(table(&d, decimals, &lines)));
-    if principal.0.sees_masked() {
+    if principal.0.is_masked() {
         lines.iter_mut().for_each(|line| line.legal_name = line.legal_name.as_deref().map(masked_name));
     }
     match parameters.text("format").unwrap_or("json") {

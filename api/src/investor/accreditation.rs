@@ -5,7 +5,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::investor::{self, Accreditation, Finding};
+use muniment_domain::investor::{self, Accreditation, AccreditationDecision};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -92,7 +92,7 @@ impl Form for Body {
 impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let evidence = format!("{:x}", self.evidence_sha256.0);
-        let finding = Finding {
+        let finding = AccreditationDecision {
             status: self.status,
             basis: &self.basis,
             evidence_sha256: &evidence,

@@ -6,7 +6,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::investor::document::{self, Document, PaperKind};
+use muniment_domain::investor::document::{self, Document, DocumentKind};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -28,7 +28,7 @@ pub struct View {
     #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     investor_id: String,
-    kind: PaperKind,
+    kind: DocumentKind,
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     sha256: String,
     created_by: String,
@@ -62,7 +62,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json
 #[schema(as = NewInvestorDocument)]
 #[serde(deny_unknown_fields)]
 pub struct Paper {
-    kind: PaperKind,
+    kind: DocumentKind,
     sha256: Digest,
     #[serde(skip)]
     investor_id: String,

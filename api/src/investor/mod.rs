@@ -61,7 +61,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let text = |name| parameters.text(name).map(str::to_owned);
     let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let filter = Filter { statuses, created, country: text("country"), name: text("q") };
-    let masked = principal.0.sees_masked();
+    let masked = principal.0.is_masked();
     if masked && filter.name.is_some() {
         return Err(Problem::new(Code::Forbidden, "You cannot search by name, because you see only masked names."));
     }
@@ -79,6 +79,6 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let i = investor::find(&mut tx, &id).await?;
-    let body = record::for_staff(&mut tx, &i, principal.0.sees_masked()).await?;
+    let body = record::for_staff(&mut tx, &i, principal.0.is_masked()).await?;
     Ok(([(header::ETAG, etag(i.version))], Json(body)).into_response())
 }

@@ -10,7 +10,7 @@ use muniment_domain::entitlement::HoldReason;
 use muniment_domain::money::{self, Money};
 use muniment_domain::portfolio::{self, Commitment, Income, Payment, Position, Purchases};
 use muniment_domain::subscription::Status;
-use muniment_domain::{book, entitlement, holding, investor, wallet};
+use muniment_domain::{entitlement, holding, investor, ledger, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -232,7 +232,7 @@ async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Hol
     let decimals = u32::try_from(p.token_decimals).unwrap_or(0);
     let quantity = |units| money::quantity(units, decimals);
     // Units that are held without end have no time of release.
-    let release = |at: i64| DateTime::from_timestamp(at, 0).filter(|_| at < book::NEVER).map(Instant);
+    let release = |at: i64| DateTime::from_timestamp(at, 0).filter(|_| at < ledger::NEVER).map(Instant);
     let lock = |t: &&holding::Tranche| Lock { quantity: quantity(t.quantity.0), release_at: release(t.release_at) };
     Ok(Holding {
         offering_id: p.offering_id.clone(),

@@ -2,9 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Found, Investor, Kind, Level, Move, Screening, Status, TaxForm};
+use muniment_domain::investment_limit::{self, Limit};
+use muniment_domain::investor::{self, Investor, Kind, Level, Move, Screening, Status, StoredAccreditation, TaxForm};
 use muniment_domain::kyc::{self, Decision};
-use muniment_domain::means::{self, Limit};
 use muniment_domain::money::Money;
 use muniment_domain::{Result, user, wallet};
 use serde::Serialize;
@@ -245,7 +245,7 @@ async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
     if masked || i.is_accredited(tx.now()) {
         return Ok(Limits { reg_cf_remaining: None });
     }
-    let left = Limit::CrowdfundingYear.of(i.means) - means::crowdfunded(tx, &i.id, "").await?;
+    let left = Limit::CrowdfundingYear.of(i.means) - investment_limit::crowdfunding_total(tx, &i.id, "").await?;
     Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))) })
 }
 
@@ -339,7 +339,7 @@ fn decided(d: Decision) -> Decided {
     }
 }
 
-fn accredited(f: Found) -> AccreditationFound {
+fn accredited(f: StoredAccreditation) -> AccreditationFound {
     AccreditationFound {
         id: f.id,
         status: f.status,
@@ -351,7 +351,7 @@ fn accredited(f: Found) -> AccreditationFound {
     }
 }
 
-fn withheld(d: investor::Decided) -> TaxDecided {
+fn withheld(d: investor::StoredTaxRate) -> TaxDecided {
     TaxDecided {
         id: d.id,
         withholding_rate: Money::from_minor(d.rate_basis_points).to_string(),

@@ -8,7 +8,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::investor::{self, Frozen};
+use muniment_domain::investor::{self, WalletFreeze};
 use muniment_domain::point::Point;
 use muniment_domain::wallet::{self, Wallet};
 use muniment_domain::wallet_claim;
@@ -63,7 +63,7 @@ pub struct View {
 }
 
 /// A wallet with the offerings in which it is frozen.
-pub fn item(w: &Wallet, places: &[Frozen]) -> View {
+pub fn item(w: &Wallet, places: &[WalletFreeze]) -> View {
     let frozen = places.iter().filter(|place| place.frozen && place.wallet_address == w.address);
     View {
         id: w.id.clone(),
@@ -246,7 +246,7 @@ pub async fn verify(
 pub async fn prefer(State(app): State<App>, Path(wallet_id): Path<String>, principal: Principal) -> Result<Json<View>> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
-    let preferred = wallet_claim::prefer(&mut tx, &i.id, &wallet_id).await?;
+    let preferred = wallet_claim::set_default(&mut tx, &i.id, &wallet_id).await?;
     let places = investor::frozen_on(&mut tx, &i.id).await?;
     tx.commit(Point::Account).await?;
     Ok(Json(item(&preferred, &places)))

@@ -64,7 +64,7 @@ pub async fn list(
     let mut tx = app.db.read().await?;
     issuer::find_own(&mut tx, &principal, &id).await?;
     let (rows, total) = domain::page(&mut tx, &id, page.limit, page.offset()).await?;
-    let masked = principal.0.sees_masked();
+    let masked = principal.0.is_masked();
     let shown = rows.iter().map(|user| match masked {
         true => View { email: masked_email(&user.email), name: masked_name(&user.name), ..item(user) },
         false => item(user),

@@ -120,7 +120,7 @@ async fn send_due(mail: &Mail, secrets: &Secrets, db: &Db) -> muniment_domain::R
     for due in due {
         let mut tx = db.begin().await?;
         // Noted before it is tried: what always fails waits longer each time, and of two processes one has it.
-        if !email_link::try_now(&mut tx, &due.link).await? {
+        if !email_link::begin_try(&mut tx, &due.link).await? {
             continue;
         }
         tx.commit(Point::Housekeeping).await?;

@@ -40,7 +40,7 @@ pub async fn detail(
 ) -> Result<Response> {
     let principal = principal.as_deref();
     let mut tx = app.db.read().await?;
-    let shown = offering::show(&mut tx, &seeing(principal), &id).await?;
+    let shown = offering::find_detail(&mut tx, &seeing(principal), &id).await?;
     let audience = Audience::of(principal, &shown.listed.offering);
     let full = record::full(&app, &mut tx, &shown, audience).await?;
     let text = record::text(&full)?;

@@ -8,7 +8,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::document::{self, Document, Kind, New};
 use muniment_domain::offering::terms::is_web_address;
-use muniment_domain::offering::{Scope, see};
+use muniment_domain::offering::{Scope, find_visible};
 use muniment_workflows::offering;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -78,7 +78,7 @@ pub async fn list(
     principal: Option<Extension<Principal>>,
 ) -> Result<Json<Papers>> {
     let mut tx = app.db.read().await?;
-    see(&mut tx, &seeing(principal.as_deref()), &id).await?;
+    find_visible(&mut tx, &seeing(principal.as_deref()), &id).await?;
     let data = document::list(&mut tx, &id).await?.iter().map(item).collect();
     Ok(Json(Papers { data }))
 }

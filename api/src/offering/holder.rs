@@ -37,7 +37,7 @@ pub async fn list(
     let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = offering.decimals();
-    let masked = principal.0.sees_masked();
+    let masked = principal.0.is_masked();
     let data = rows.iter().map(|row| item(row, decimals, masked));
     let as_of = read.map(|r| AsOf { block: r.block_number, read_at: Instant(r.read_at) });
     Ok(Json(Holders { list: page.list(data, total), as_of }))

@@ -26,7 +26,7 @@ use crate::http::error::Result;
 
 /// The offering with this id, for staff and its issuer. For everybody else it is not found.
 pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
-    offering::see(tx, &running(principal), id).await
+    offering::find_visible(tx, &running(principal), id).await
 }
 
 /// The objects that a caller sees.

@@ -5,7 +5,7 @@ use muniment_domain::exemption::{self, Exemption};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
-use muniment_domain::offering::{Listed, Move, Offering, Shown, Status, document};
+use muniment_domain::offering::{Move, Offering, OfferingDetail, OfferingSummary, Status, document};
 use muniment_domain::operation::{self, Filter, Kind};
 use muniment_domain::{Error, Result, token};
 use serde::{Deserialize, Serialize};
@@ -49,7 +49,7 @@ pub struct Item {
 }
 
 /// An offering as lists show it.
-pub fn item(listed: &Listed) -> Item {
+pub fn item(listed: &OfferingSummary) -> Item {
     let o = &listed.offering;
     Item {
         id: o.id.clone(),
@@ -215,8 +215,8 @@ enum LockupRule {
 }
 
 /// The whole of it for an audience.
-pub async fn full(app: &App, tx: &mut Tx, shown: &Shown, audience: Audience) -> Result<Full> {
-    let Shown { listed: Listed { offering: o, issuer_name, raised_amount }, investor_count } = shown;
+pub async fn full(app: &App, tx: &mut Tx, shown: &OfferingDetail, audience: Audience) -> Result<Full> {
+    let OfferingDetail { listed: OfferingSummary { offering: o, issuer_name, raised_amount }, investor_count } = shown;
     let filter = Filter { kinds: vec![Kind::DeployToken], offering_id: Some(o.id.clone()), ..Filter::default() };
     let deployment = operation::list(tx, &filter, 1, 0).await?.pop();
     let token = token::find(tx, &o.id).await?;

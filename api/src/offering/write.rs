@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::offering::{Offering, Scope, show};
+use muniment_domain::offering::{Offering, Scope, find_detail};
 use muniment_workflows::offering;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -217,7 +217,7 @@ pub async fn answer(
     audience: Audience,
     status: i64,
 ) -> muniment_domain::Result<Answer> {
-    let shown = show(tx, &Scope::All, &o.id).await?;
+    let shown = find_detail(tx, &Scope::All, &o.id).await?;
     let body = record::text(&record::full(app, tx, &shown, audience).await?)?;
     Ok(Answer { status, location: (status == 201).then(|| location(&o.id)), body })
 }

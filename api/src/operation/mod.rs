@@ -14,7 +14,7 @@ use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{self, Filter, Kind, Operation, Resolution, Status};
-use muniment_domain::{approval, attempt, chain, id, lane, step, wish};
+use muniment_domain::{approval, attempt, chain, command, id, lane, step};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -131,7 +131,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
         attempts: attempt::of_operation(&mut tx, &id).await?,
         history: operation::history(&mut tx, &id).await?,
         approval_id: approval::of_operation(&mut tx, &id, operation.batch_id.as_deref()).await?,
-        wishes: wish::of_operation(&mut tx, &id).await?,
+        wishes: command::of_operation(&mut tx, &id).await?,
         lane,
         operation,
     };

@@ -3,11 +3,11 @@
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
 use muniment_domain::chain::Chain;
+use muniment_domain::command::{Command, Kind as WishKind};
 use muniment_domain::idempotency;
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::wish::{Kind as WishKind, Wish};
 use muniment_workflows::operator::{retry, suggestion};
 use serde::Serialize;
 use serde_json::Value;
@@ -27,7 +27,7 @@ pub struct Parts {
     pub attempts: Vec<Attempt>,
     pub history: Vec<Transition>,
     pub approval_id: Option<String>,
-    pub wishes: Vec<Wish>,
+    pub wishes: Vec<Command>,
 }
 
 /// An operation with its steps, attempts and history.
@@ -103,7 +103,7 @@ pub fn full(app: &App, parts: &Parts) -> Full {
         finality: finality(app, op.chain_id),
         suggested_action: suggestion::of(op, &parts.steps),
         approval_id: parts.approval_id.clone(),
-        idempotency_key: op.idempotency_key.as_deref().map(|key| idempotency::bare(key).to_owned()),
+        idempotency_key: op.idempotency_key.as_deref().map(|key| idempotency::key_only(key).to_owned()),
         request_id: op.request_id.clone(),
         history: parts.history.iter().map(transition).collect(),
         wishes: parts.wishes.iter().map(wish).collect(),
@@ -205,13 +205,13 @@ fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
 
 /// Whether the operation's error belongs to this step: the first that did not succeed.
 fn concerns(op: &Operation, step: &Step) -> bool {
-    let bad = |outcome| matches!(outcome, Some(Outcome::Reverted | Outcome::Cancelled | Outcome::Taken));
+    let bad = |outcome| matches!(outcome, Some(Outcome::Reverted | Outcome::Cancelled | Outcome::Foreign));
     op.error_code.is_some() && (bad(step.outcome) || step.outcome.is_none() && step.state != State::Included)
 }
 
 /// An accepted operator command that a worker carries out later.
 #[derive(Serialize, ToSchema)]
-#[schema(as = Wish)]
+#[schema(as = Command)]
 struct Wished {
     kind: WishKind,
     actor: String,
@@ -227,7 +227,7 @@ struct Wished {
     detail: Option<String>,
 }
 
-fn wish(wish: &Wish) -> Wished {
+fn wish(wish: &Command) -> Wished {
     Wished {
         kind: wish.kind,
         actor: wish.actor.clone(),

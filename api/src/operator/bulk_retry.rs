@@ -67,7 +67,7 @@ impl Form for Body {
             let code = if self.limit < Some(1) { "below_minimum" } else { "above_maximum" };
             return Err(Problem::field("/limit", code, detail));
         }
-        if self.filter.status.is_some_and(|status| !status.needs_person()) {
+        if self.filter.status.is_some_and(|status| !status.needs_operator()) {
             let detail = "Only failed and dead_letter operations can be retried.";
             return Err(Problem::field("/filter/status", "type_mismatch", detail));
         }

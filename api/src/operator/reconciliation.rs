@@ -117,7 +117,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
         by_kind.insert(kind, count);
         *by_severity.entry(severity.as_str()).or_insert(0) += count;
     }
-    let difference = |found: runs::Found| Difference {
+    let difference = |found: runs::StoredFinding| Difference {
         of: parts.iter().find(|part| part.position == found.position).map(subject),
         kind: found.kind,
         severity: found.severity,

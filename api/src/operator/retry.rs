@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::{Error, id, operation as operations};
-use muniment_workflows::operator::retry::{self, Decision, Retried};
+use muniment_workflows::operator::retry::{self, Decision, RetryOutcome};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -103,8 +103,8 @@ impl Change for Retry<'_> {
             }
         }
         let status = match retry::apply(tx, decision, &by.actor, self.reason, self.max_fee_per_gas).await? {
-            Retried::Confirmed => 200,
-            Retried::SameNonce | Retried::NewCycle => 202,
+            RetryOutcome::Confirmed => 200,
+            RetryOutcome::SameNonce | RetryOutcome::NewCycle => 202,
         };
         Ok((operation::answer(app, &operations::find(tx, self.id).await?, status), point))
     }

@@ -6,7 +6,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
-use muniment_domain::report::cap_table::{self, Key, Place};
+use muniment_domain::report::cap_table::{self, BlockState, Key};
 use muniment_domain::{money, offering};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -44,8 +44,8 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
         return Err(Problem::new(Code::InvalidParameter, "The parameter offering_id is required."));
     };
     let decimals = offering::find(&mut tx, &offering_id).await?.decimals();
-    let place = cap_table::place(&mut tx, &offering_id).await?;
-    let (masked, after) = (principal.0.sees_masked(), Some((String::new(), -1)));
+    let place = cap_table::block_state(&mut tx, &offering_id).await?;
+    let (masked, after) = (principal.0.is_masked(), Some((String::new(), -1)));
     drop(tx);
     Ok(answer(app, CapTable { offering_id, decimals, place, masked, after, sums: BTreeMap::new() }, format))
 }
@@ -99,7 +99,7 @@ struct Total {
 struct CapTable {
     offering_id: String,
     decimals: u32,
-    place: Option<Place>,
+    place: Option<BlockState>,
     masked: bool,
     after: Option<Key>,
     sums: BTreeMap<i64, (u128, i64)>,

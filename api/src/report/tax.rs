@@ -37,7 +37,7 @@ use crate::http::pages::Parameters;
 pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["offering_id", "year", "format"])?;
     let (filter, format) = asked(&mut app.db.read().await?, &parameters).await?;
-    let masked = principal.0.sees_masked();
+    let masked = principal.0.is_masked();
     Ok(answer(app, Tax { filter, masked, after: Some(String::new()), sums: BTreeMap::new() }, format))
 }
 

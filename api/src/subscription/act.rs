@@ -6,12 +6,12 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::reason::Rejection;
+use muniment_domain::reason::RejectionReason;
 use muniment_domain::subscription::Scope;
 use muniment_domain::user::Role;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription as moves;
-use muniment_workflows::subscription::By;
+use muniment_workflows::subscription::EndedBy;
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -45,14 +45,14 @@ pub struct Body {
     /// The quantity to accept, if only a part is accepted. Only to accept.
     quantity: Option<String>,
     /// The reason. Only to reject.
-    reason_code: Option<Rejection>,
+    reason_code: Option<RejectionReason>,
     #[serde(skip)]
-    asked: Option<(Act, By, Scope, String)>,
+    asked: Option<(Act, EndedBy, Scope, String)>,
 }
 
 impl Body {
     /// Refuses what belongs to another move, or lacks what this one needs.
-    fn check_for(&self, act: Act, by: By) -> Result<()> {
+    fn check_for(&self, act: Act, by: EndedBy) -> Result<()> {
         let given = [
             ("/reason", self.reason.is_some(), act == Act::Cancel),
             ("/offering_version", self.offering_version.is_some(), act == Act::Reconfirm),
@@ -64,7 +64,9 @@ impl Body {
         }
         let required = |pointer, detail: &str| Err(Problem::field(pointer, "required", detail));
         match act {
-            Act::Cancel if by == By::Staff && self.reason.is_none() => required("/reason", "A reason is required."),
+            Act::Cancel if by == EndedBy::Staff && self.reason.is_none() => {
+                required("/reason", "A reason is required.")
+            }
             Act::Reconfirm if self.offering_version.is_none() => {
                 required("/offering_version", "The version of the offering is required.")
             }
@@ -82,7 +84,7 @@ async fn act(
     mut submission: Submission<Body>,
 ) -> Result<Response> {
     id::check("sub", &id)?;
-    let by = if principal.is_staff() { By::Staff } else { By::Investor };
+    let by = if principal.is_staff() { EndedBy::Staff } else { EndedBy::Investor };
     submission.body.check_for(act, by)?;
     let role = if matches!(act, Act::Cancel | Act::Reconfirm) { Role::Investor } else { Role::Issuer };
     submission.body.asked = Some((act, by, acting_as(&principal.0, role), id));
@@ -189,7 +191,9 @@ impl ChangeRequest for Body {
                 moves::reconfirm(tx, &app.settings, scope, id, seen, &by).await?
             }
             Act::Accept => moves::accept(tx, scope, id, self.quantity.as_deref(), &by).await?,
-            Act::Reject => moves::reject(tx, scope, id, self.reason_code.map_or("", Rejection::as_str), &by).await?,
+            Act::Reject => {
+                moves::reject(tx, scope, id, self.reason_code.map_or("", RejectionReason::as_str), &by).await?
+            }
         };
         let (_, body) = shown(tx, scope, id).await?;
         Ok(Answer { status: 200, location: None, body: json!(body).to_string() })
@@ -202,7 +206,7 @@ mod tests {
 
     use super::*;
 
-    fn refused(act: Act, by: By, body: Value) -> Option<(String, String)> {
+    fn refused(act: Act, by: EndedBy, body: Value) -> Option<(String, String)> {
         let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
         let problem = read.and_then(|body| body.check_for(act, by)).err()?.body("/", "req");
         let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
@@ -212,23 +216,23 @@ mod tests {
     #[test]
     fn each_action_accepts_only_its_own_fields() {
         for (act, by, body) in [
-            (Act::Cancel, By::Investor, json!({})),
-            (Act::Cancel, By::Investor, json!({ "reason": "changed my mind" })),
-            (Act::Cancel, By::Staff, json!({ "reason": "sanctions" })),
-            (Act::Reconfirm, By::Investor, json!({ "offering_version": 3 })),
-            (Act::Accept, By::Investor, json!({})),
-            (Act::Accept, By::Investor, json!({ "quantity": "15.00" })),
-            (Act::Reject, By::Investor, json!({ "reason_code": "source_of_funds" })),
+            (Act::Cancel, EndedBy::Investor, json!({})),
+            (Act::Cancel, EndedBy::Investor, json!({ "reason": "changed my mind" })),
+            (Act::Cancel, EndedBy::Staff, json!({ "reason": "sanctions" })),
+            (Act::Reconfirm, EndedBy::Investor, json!({ "offering_version": 3 })),
+            (Act::Accept, EndedBy::Investor, json!({})),
+            (Act::Accept, EndedBy::Investor, json!({ "quantity": "15.00" })),
+            (Act::Reject, EndedBy::Investor, json!({ "reason_code": "source_of_funds" })),
         ] {
             assert_eq!(refused(act, by, body.clone()), None, "{body}");
         }
         for (act, by, body, pointer, code) in [
-            (Act::Cancel, By::Staff, json!({}), "/reason", "required"),
-            (Act::Accept, By::Investor, json!({ "reason": "good" }), "/reason", "unknown_field"),
-            (Act::Reconfirm, By::Investor, json!({}), "/offering_version", "required"),
-            (Act::Reject, By::Investor, json!({}), "/reason_code", "required"),
-            (Act::Reject, By::Investor, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
-            (Act::Reject, By::Investor, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
+            (Act::Cancel, EndedBy::Staff, json!({}), "/reason", "required"),
+            (Act::Accept, EndedBy::Investor, json!({ "reason": "good" }), "/reason", "unknown_field"),
+            (Act::Reconfirm, EndedBy::Investor, json!({}), "/offering_version", "required"),
+            (Act::Reject, EndedBy::Investor, json!({}), "/reason_code", "required"),
+            (Act::Reject, EndedBy::Investor, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
+            (Act::Reject, EndedBy::Investor, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
         ] {
             assert_eq!(refused(act, by, body.clone()), Some((pointer.to_owned(), code.to_owned())), "{body}");
         }

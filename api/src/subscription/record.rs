@@ -157,7 +157,7 @@ fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
     let gates = [
         ("cooling_off_active", !is_cooling_off(row, now)),
         ("reconfirmation_required", s.status != Status::PendingReconfirmation),
-        ("payment_required", taken || s.held() == s.amount),
+        ("payment_required", taken || s.net_received() == s.amount),
         ("kyc_required", s.status == Status::Minted || row.kyc_status == "approved"),
         ("wallet_required", s.wallet_address.is_some()),
         ("wallet_unverified", taken || row.wallet_verified_at.is_some()),

@@ -8,7 +8,7 @@ use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Status;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::token::mint::{self, Asked};
+use muniment_workflows::token::mint::{self, Requested};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
@@ -94,8 +94,8 @@ impl ChangeRequest for Body {
             lockup_release_at: self.lockup.as_ref().map(|lockup| lockup.release_at.0),
         };
         Ok(match mint::ask(tx, &app.settings, request, &by).await? {
-            Asked::Accepted(accepted) => answer(&accepted),
-            Asked::Approval(asked, left) => {
+            Requested::Accepted(accepted) => answer(&accepted),
+            Requested::Approval(asked, left) => {
                 let waiting = ApprovalAsked { approval: approval::short(&asked), skipped: skipped(&left) };
                 let body = json!(Minting::Asked(Box::new(waiting)));
                 Answer { status: 202, location: Some(location(&asked.id)), body: body.to_string() }

@@ -57,7 +57,7 @@ pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Parameters::read(&uri, &[])?;
     let item = |kind: &EventType| {
         let subject = kind.name.split('.').next().unwrap_or_default();
-        let told = [(true, "staff"), (kind.org, "organisation"), (kind.own, "investor")].into_iter();
+        let told = [(true, "staff"), (kind.for_issuer, "organisation"), (kind.for_investor, "investor")].into_iter();
         Described {
             kind: kind.name,
             description: kind.about,

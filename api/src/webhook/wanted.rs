@@ -69,7 +69,7 @@ pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
             Some(subject) => name.split('.').next() == Some(subject),
             None => wanted == "*" || wanted == name,
         };
-        if !CATALOG.iter().any(|kind| owner.is_told(kind) && fits(kind.name)) {
+        if !CATALOG.iter().any(|kind| owner.may_see(kind) && fits(kind.name)) {
             let detail = "You receive no events of this type. GET /v1/webhooks/event-types lists all types.";
             return Err(Problem::field(format!("/event_types/{index}"), "event_type_unknown", detail));
         }

@@ -6,13 +6,13 @@ use crate::db::Tx;
 use crate::sql::sql;
 
 /// Ends the right to approve alone: another admin exists now, and it stays ended if that admin leaves again.
-pub async fn end_alone(tx: &mut Tx) -> Result<()> {
+pub async fn clear_alone(tx: &mut Tx) -> Result<()> {
     sql("update approvals set alone_from = null where alone_from is not null").execute(tx).await?;
     Ok(())
 }
 
 /// Uses the right to approve alone. False if its time has not come or the right has ended.
-pub async fn take_alone(tx: &mut Tx, a: &mut Approval) -> Result<bool> {
+pub async fn use_alone(tx: &mut Tx, a: &mut Approval) -> Result<bool> {
     let now = tx.now();
     let rows = sql("update approvals set alone_from = null where id = $1 and version = $2 and alone_from <= $3")
         .bind((&a.id, a.version, now))

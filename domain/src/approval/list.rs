@@ -4,24 +4,24 @@ use chrono::{DateTime, Utc};
 
 use super::{Approval, Status};
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
 use crate::{Code, Error, Result};
 
 /// One approval; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Approval> {
-    sql("select * from approvals where id = $1").bind(id).optional::<Approval>(tx).await?.ok_or_else(|| missing(id))
+    sql("select * from approvals where id = $1").bind(id).optional::<Approval>(tx).await?.ok_or_else(|| not_found(id))
 }
 
 /// One approval by an id that can be malformed. With a requester, only that person's approvals are found.
-pub async fn see(tx: &mut Tx, maker: Option<&str>, id: &str) -> Result<Approval> {
+pub async fn find_visible(tx: &mut Tx, maker: Option<&str>, id: &str) -> Result<Approval> {
     crate::id::check("apr", id)?;
     let found = find(tx, id).await?;
-    if maker.is_none_or(|maker| maker == found.maker) { Ok(found) } else { Err(missing(id)) }
+    if maker.is_none_or(|maker| maker == found.maker) { Ok(found) } else { Err(not_found(id)) }
 }
 
 /// The error for an approval that does not exist or that the caller may not see.
-pub fn missing(id: &str) -> Error {
+pub fn not_found(id: &str) -> Error {
     Error::refused(Code::NotFound, format!("There is no approval {id}."))
 }
 
@@ -43,7 +43,7 @@ pub struct Filter {
     /// Only this requester.
     pub maker: Option<String>,
     /// When it was requested.
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 fn matching(select: Sql, filter: &Filter) -> Sql {

@@ -8,8 +8,8 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use alone::{end_alone, take_alone};
-pub use list::{Filter, executed, find, list, missing, of_operation, overdue, see};
+pub use alone::{clear_alone, use_alone};
+pub use list::{Filter, executed, find, find_visible, list, not_found, of_operation, overdue};
 pub use state::{Move, Status};
 
 use crate::db::{Tx, expect_updated};
@@ -75,7 +75,7 @@ pub struct NewApproval {
 
 impl Approval {
     /// Returns the payload after checking it against its stored hash, so that exactly the requested payload is executed.
-    pub fn sealed(&self) -> Result<Value> {
+    pub fn verified_payload(&self) -> Result<Value> {
         let changed = || {
             let detail = format!("The payload of {} does not match its stored hash. Nothing was executed.", self.id);
             Error::refused(Code::SnapshotMismatch, detail)

@@ -61,7 +61,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table_test::{assert_checked, cells};
+    use crate::state_table_test::{assert_checked, cells};
 
     #[test]
     fn the_state_table_allows_exactly_these_moves() {

@@ -4,7 +4,7 @@
 use chrono::{DateTime, NaiveTime, Utc};
 use serde_json::{Value, json};
 
-use super::Line;
+use super::Entry;
 use super::tree::{self, Sibling};
 use crate::db::Tx;
 use crate::sql::{insert_into, sql};
@@ -17,7 +17,7 @@ const ANCHORS_MAX: i64 = 400;
 
 crate::words! {
     /// What is wrong with an anchor.
-    AnchorFlaw {
+    AnchorProblem {
         /// The chain ends before it.
         Cut = "cut",
         /// The chain has another hash at the anchor's last position.
@@ -55,7 +55,7 @@ impl Anchor {
 #[allow(missing_docs)]
 pub struct CheckedAnchor {
     pub anchor: Anchor,
-    pub flaw: Option<AnchorFlaw>,
+    pub flaw: Option<AnchorProblem>,
 }
 
 /// A chained entry with the path from its hash to the root of an anchor.
@@ -132,9 +132,9 @@ pub(super) async fn checked_anchors(tx: &mut Tx) -> Result<Vec<CheckedAnchor>> {
         // The anchor before the oldest one checked here is not loaded, so its gap cannot be checked.
         let last_looked_at = i64::try_from(place + 1) == Ok(ANCHORS_MAX);
         let flaw = match found {
-            None => Some(AnchorFlaw::Cut),
-            Some(hash) if hash != anchor.head_hash => Some(AnchorFlaw::Differs),
-            Some(_) if before.unwrap_or(0) + 1 != anchor.from_position && !last_looked_at => Some(AnchorFlaw::Gap),
+            None => Some(AnchorProblem::Cut),
+            Some(hash) if hash != anchor.head_hash => Some(AnchorProblem::Differs),
+            Some(_) if before.unwrap_or(0) + 1 != anchor.from_position && !last_looked_at => Some(AnchorProblem::Gap),
             Some(_) => None,
         };
         weighed.push(CheckedAnchor { anchor: anchor.clone(), flaw });
@@ -159,7 +159,7 @@ pub async fn proof(tx: &mut Tx, line: &str) -> Result<Proof> {
         )
     };
     let (position, audit_id, prev_hash, hash) = seal.ok_or_else(unknown)?;
-    let stored = sql("select * from audit_log where id = $1").bind(&audit_id).optional::<Line>(tx).await?;
+    let stored = sql("select * from audit_log where id = $1").bind(&audit_id).optional::<Entry>(tx).await?;
     let text = stored.ok_or_else(unknown)?.canonical();
     let anchor = sql("select * from audit_anchors where from_position <= $1 and to_position >= $1
         order by from_position desc limit 1")

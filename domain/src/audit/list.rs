@@ -1,9 +1,9 @@
 //! Reads the audit log: newest first, filtered by actor, action and object.
 
-use super::Line;
+use super::Entry;
 use crate::Result;
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -17,7 +17,7 @@ pub struct Filter {
     pub actor: Option<String>,
     pub action: Option<String>,
     pub object_id: Option<String>,
-    pub created: Created,
+    pub created: CreatedBetween,
     /// Only entries older than this one.
     pub after: Option<String>,
 }
@@ -34,7 +34,7 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
 }
 
 /// Entries, newest first.
-pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Line>> {
+pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Entry>> {
     matching(sql("select *"), filter).push(" order by id desc").page(limit, offset).rows(tx).await
 }
 

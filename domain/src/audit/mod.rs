@@ -24,23 +24,23 @@ mod seal;
 mod tree;
 mod verify;
 
-pub use anchor::{Anchor, AnchorFlaw, CheckedAnchor, Proof, draft, insert_anchor, proof};
+pub use anchor::{Anchor, AnchorProblem, CheckedAnchor, Proof, draft, insert_anchor, proof};
 pub(crate) use guard::create_triggers;
 pub use list::{Filter, count, list};
-pub use seal::{head, seal};
+pub use seal::{chain_entries, head};
 pub use tree::{Sibling, Side};
-pub use verify::{Bad, Flaw, Verdict, verify};
+pub use verify::{ChainProblem, Mismatch, Verification, verify};
 
 use crate::Result;
 use crate::db::Db;
 use crate::point::Point;
-pub use crate::recorder::{Act, ActorKind, Line, acting};
+pub use crate::recorder::{Act, ActorKind, Entry, acting};
 
 /// The hash before the first entry of the chain.
 const BEGINNING: &str = "0000000000000000000000000000000000000000000000000000000000000000";
 
 /// Writes an entry for an act without changes: a read of personal data or, with a code, a refusal.
-pub async fn note(db: &Db, act: Act, refused: Option<&'static str>) -> Result<()> {
+pub async fn write_single(db: &Db, act: Act, refused: Option<&'static str>) -> Result<()> {
     acting(act, async {
         let mut tx = db.begin().await?;
         if let Some(code) = refused {

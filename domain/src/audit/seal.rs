@@ -1,6 +1,6 @@
 //! Chains audit entries. The leader of the sweep does it later, because a chain in every commit would make all writers wait for each other.
 
-use super::{BEGINNING, Line};
+use super::{BEGINNING, Entry};
 use crate::Result;
 use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
@@ -12,10 +12,10 @@ pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
 }
 
 /// Chains up to `limit` entries in the order of their ids and returns their number. If two processes do it at once, the second is stale.
-pub async fn seal(tx: &mut Tx, limit: i64) -> Result<usize> {
+pub async fn chain_entries(tx: &mut Tx, limit: i64) -> Result<usize> {
     let lines = sql("select a.* from audit_unsealed u join audit_log a on a.id = u.audit_id order by a.id limit $1")
         .bind(limit)
-        .rows::<Line>(tx)
+        .rows::<Entry>(tx)
         .await?;
     let Some(first) = lines.first() else { return Ok(0) };
     let (mut position, mut hash) = head(tx).await?.unwrap_or_else(|| (0, BEGINNING.to_owned()));

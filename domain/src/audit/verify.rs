@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use super::anchor::{CheckedAnchor, checked_anchors};
-use super::{BEGINNING, Line, head};
+use super::{BEGINNING, Entry, head};
 use crate::Result;
 use crate::db::Tx;
 use crate::sql::sql;
@@ -13,7 +13,7 @@ const PORTION: i64 = 1_000;
 
 crate::words! {
     /// What is wrong at a position.
-    Flaw {
+    ChainProblem {
         /// The chain has no hash there.
         SealMissing = "seal_missing",
         /// The hash does not follow the previous one.
@@ -28,21 +28,21 @@ crate::words! {
 /// The first position that does not match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Bad {
+pub struct Mismatch {
     pub position: i64,
     pub audit_id: Option<String>,
-    pub flaw: Flaw,
+    pub flaw: ChainProblem,
 }
 
 /// The result of a verification.
 #[derive(Clone, Debug)]
-pub struct Verdict {
+pub struct Verification {
     /// First position checked.
     pub from: i64,
     /// Last position checked.
     pub to: i64,
     /// First position that does not match.
-    pub first_bad: Option<Bad>,
+    pub first_bad: Option<Mismatch>,
     /// The hash at the last matching position. If it is noted elsewhere, it shows later whether the chain was rewritten.
     pub hash: String,
     /// Position and hash of the newest chained entry.
@@ -55,7 +55,7 @@ pub struct Verdict {
     pub anchors: Vec<CheckedAnchor>,
 }
 
-impl Verdict {
+impl Verification {
     /// Whether everything matches.
     pub fn is_ok(&self) -> bool {
         self.first_bad.is_none() && self.unaccounted == 0 && self.anchors.iter().all(|weighed| weighed.flaw.is_none())
@@ -71,7 +71,7 @@ struct Seal {
 }
 
 /// Computes the chain again between two positions; without an end, up to `positions_max` positions.
-pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64) -> Result<Verdict> {
+pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64) -> Result<Verification> {
     let head = head(tx).await?;
     let newest = head.as_ref().map_or(0, |(position, _)| *position);
     let to = to.unwrap_or(newest).min(newest).min(from.saturating_add(positions_max - 1));
@@ -92,7 +92,7 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
             match follow(&hash, seal.as_ref(), &lines) {
                 Ok(followed) => hash = followed,
                 Err(flaw) => {
-                    first_bad = Some(Bad { position, audit_id: seal.map(|seal| seal.audit_id), flaw });
+                    first_bad = Some(Mismatch { position, audit_id: seal.map(|seal| seal.audit_id), flaw });
                     break;
                 }
             }
@@ -100,10 +100,10 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
         next = until + 1;
     }
     let anchors = checked_anchors(tx).await?;
-    Ok(Verdict { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed, anchors })
+    Ok(Verification { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed, anchors })
 }
 
-async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<String, Line>)> {
+async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<String, Entry>)> {
     let seals = sql("select * from audit_seals where position between $1 and $2 order by position")
         .bind((from, to))
         .rows::<Seal>(tx)
@@ -111,18 +111,18 @@ async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<
     let lines = sql("select a.* from audit_seals s join audit_log a on a.id = s.audit_id
         where s.position between $1 and $2")
     .bind((from, to))
-    .rows::<Line>(tx)
+    .rows::<Entry>(tx)
     .await?;
     Ok((seals, lines.into_iter().map(|line| (line.id.clone(), line)).collect()))
 }
 
 /// Returns the hash after this position if the position matches.
-fn follow(previous: &str, seal: Option<&Seal>, lines: &HashMap<String, Line>) -> Result<String, Flaw> {
-    let seal = seal.ok_or(Flaw::SealMissing)?;
+fn follow(previous: &str, seal: Option<&Seal>, lines: &HashMap<String, Entry>) -> Result<String, ChainProblem> {
+    let seal = seal.ok_or(ChainProblem::SealMissing)?;
     if seal.prev_hash != previous {
-        return Err(Flaw::ChainBroken);
+        return Err(ChainProblem::ChainBroken);
     }
-    let line = lines.get(&seal.audit_id).ok_or(Flaw::LineMissing)?;
+    let line = lines.get(&seal.audit_id).ok_or(ChainProblem::LineMissing)?;
     let hash = line.hash_after(previous);
-    if hash == seal.hash { Ok(hash) } else { Err(Flaw::LineChanged) }
+    if hash == seal.hash { Ok(hash) } else { Err(ChainProblem::LineChanged) }
 }

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Distribution, Status};
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::operation;
 use crate::sql::{Sql, sql};
 use crate::{Code, Error, Result};
@@ -30,7 +30,7 @@ pub struct Filter {
     pub id: Option<String>,
     pub statuses: Vec<Status>,
     pub offering_id: Option<String>,
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
@@ -62,7 +62,7 @@ fn missing(id: &str) -> Error {
 }
 
 /// Locks the row until the commit. A parallel transaction waits and then sees what this one wrote.
-pub async fn lock(tx: &mut Tx, id: &str) -> Result<Distribution> {
+pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Distribution> {
     sql("update distributions set version = version where id = $1 returning *")
         .bind(id)
         .optional::<Distribution>(tx)

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 pub use agreement::{Agreement, agreement};
-pub use list::{Filter, Scope, about_to_pay, due, find, list, lock, operations_of};
+pub use list::{Filter, Scope, about_to_pay, due, find, list, lock_row, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};
 
@@ -121,7 +121,7 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
         d.problem_detail = None;
     }
     save(tx, d).await?;
-    tell(tx, d, event_name(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
+    write_event(tx, d, event_name(by, to), json!({ "from": from, "actor": actor, "reason": reason })).await
 }
 
 /// The status after a move; an error if the move is not allowed.
@@ -139,7 +139,7 @@ pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
 /// The last part of the event's name. The event catalog has its own names for some moves.
 pub const fn event_name(by: Move, to: Status) -> &'static str {
     match (by, to) {
-        (Move::Ask, _) => "approval_requested",
+        (Move::RequestApproval, _) => "approval_requested",
         (Move::Revise, _) => "revised",
         _ => to.as_str(),
     }
@@ -198,7 +198,7 @@ pub async fn postpone(tx: &mut Tx, d: &Distribution, until: DateTime<Utc>) -> Re
 }
 
 /// Writes an event of a distribution.
-pub async fn tell(tx: &mut Tx, d: &Distribution, what: &str, data: Value) -> Result<()> {
+pub async fn write_event(tx: &mut Tx, d: &Distribution, what: &str, data: Value) -> Result<()> {
     let mut data = data;
     data["offering_id"] = json!(d.offering_id);
     data["status"] = json!(d.status);

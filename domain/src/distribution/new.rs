@@ -72,6 +72,6 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Distribution> {
         .await?;
     // A parallel request with the same idempotency key was first.
     let stored = stored.ok_or(Error::Stale { what: "distribution", id })?;
-    super::tell(tx, &stored, "created", json!({ "actor": n.created_by })).await?;
+    super::write_event(tx, &stored, "created", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }

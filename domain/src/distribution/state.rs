@@ -32,11 +32,11 @@ crate::words! {
         /// The record date has come and the balances are read.
         Snapshot = "snapshot",
         /// The balances are checked and stored.
-        Take = "take",
+        StoreSnapshot = "take",
         /// The amounts are calculated.
         Calculate = "calculate",
         /// Approval is requested.
-        Ask = "ask",
+        RequestApproval = "ask",
         /// The approver approves, or no approval is needed.
         Approve = "approve",
         /// The list changed after the request, or the approver rejected it.
@@ -60,9 +60,9 @@ impl Status {
         use Status::*;
         match (self, by) {
             (Draft, Move::Snapshot) => Some(Snapshotting),
-            (Snapshotting, Move::Take) => Some(Snapshotted),
+            (Snapshotting, Move::StoreSnapshot) => Some(Snapshotted),
             (Snapshotted, Move::Calculate) | (AwaitingApproval | Approved, Move::Revise) => Some(Calculated),
-            (Calculated, Move::Ask) => Some(AwaitingApproval),
+            (Calculated, Move::RequestApproval) => Some(AwaitingApproval),
             (Calculated | AwaitingApproval, Move::Approve) => Some(Approved),
             (Approved, Move::Execute) | (PartiallyCompleted, Move::Resume) => Some(Executing),
             (Executing | PartiallyCompleted, Move::Complete) => Some(Completed),
@@ -85,7 +85,7 @@ impl Status {
     }
 
     /// Whether it was executed and part of it can still be open.
-    pub const fn was_executed(self) -> bool {
+    pub const fn is_executed(self) -> bool {
         matches!(self, Self::Executing | Self::PartiallyCompleted)
     }
 }

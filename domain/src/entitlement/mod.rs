@@ -14,7 +14,7 @@ pub use list::{
     totals_of, unpaid, unpaid_to, withheld_of,
 };
 pub use new::{New, insert_all};
-pub use pay::{Paid, fail, queue, set_paid, take_over, withhold};
+pub use pay::{Paid, fail, queue, reassign, set_paid, withhold};
 pub use state::{HoldReason, Move, Status};
 
 use crate::column::{Dec, Hex};

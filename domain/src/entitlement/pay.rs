@@ -36,7 +36,7 @@ pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
 }
 
 /// Moves the entitlements of an operation that was never signed to another operation, with new line numbers.
-pub async fn take_over(tx: &mut Tx, from_operation: &str, to_operation: &str, ids: &[String]) -> Result<()> {
+pub async fn reassign(tx: &mut Tx, from_operation: &str, to_operation: &str, ids: &[String]) -> Result<()> {
     let now = tx.now();
     let mut moved = 0;
     for (chunk, from) in ids.chunks(ROWS_PER_STATEMENT).zip((0i64..).step_by(ROWS_PER_STATEMENT)) {

@@ -6,7 +6,7 @@ mod obstacle;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-pub use obstacle::in_the_way;
+pub use obstacle::obstacles;
 
 use crate::db::{Tx, expect_updated};
 use crate::investor::Investor;
@@ -38,7 +38,7 @@ const OF_USER: [&str; 5] = [
 ];
 
 /// Locks the investor until the commit, so that a parallel subscription comes first or finds nobody. False if already erased.
-pub async fn hold(tx: &mut Tx, investor_id: &str) -> Result<bool> {
+pub async fn lock_row(tx: &mut Tx, investor_id: &str) -> Result<bool> {
     let rows = sql("update investors set version = version where id = $1 and erased_at is null")
         .bind(investor_id)
         .execute(tx)

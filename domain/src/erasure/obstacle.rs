@@ -37,7 +37,7 @@ const IN_THE_WAY: [(&str, &str); 7] = [
 ];
 
 /// The obstacles to the erasure of an investor, as texts.
-pub async fn in_the_way(tx: &mut Tx, investor_id: &str) -> Result<Vec<&'static str>> {
+pub async fn obstacles(tx: &mut Tx, investor_id: &str) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (what, rows) in IN_THE_WAY {
         if sql("select exists (")

@@ -10,7 +10,7 @@ use crate::sql::{insert_into, sql};
 /// A decision on an accreditation.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
-pub struct Finding<'a> {
+pub struct AccreditationDecision<'a> {
     pub status: Accreditation,
     pub basis: &'a str,
     pub evidence_sha256: &'a str,
@@ -19,7 +19,7 @@ pub struct Finding<'a> {
 }
 
 /// Records a decision and applies it to the investor. An accreditation expires independently of the identity.
-pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &Finding<'_>) -> Result<Investor> {
+pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &AccreditationDecision<'_>) -> Result<Investor> {
     let mut i = find(tx, investor_id).await?;
     f.apply(&mut i);
     update(tx, &mut i, "investor.accreditation_changed").await?;
@@ -27,7 +27,7 @@ pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &Finding<'_>) -> Result
     Ok(i)
 }
 
-impl Finding<'_> {
+impl AccreditationDecision<'_> {
     /// Applies the decision to the row.
     pub fn apply(&self, i: &mut Investor) {
         i.accreditation_status = self.status;
@@ -57,7 +57,7 @@ impl Finding<'_> {
 /// One stored decision.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Found {
+pub struct StoredAccreditation {
     pub id: String,
     pub status: Accreditation,
     pub basis: String,
@@ -68,7 +68,7 @@ pub struct Found {
 }
 
 /// All decisions, oldest first.
-pub async fn accreditations(tx: &mut Tx, investor_id: &str) -> Result<Vec<Found>> {
+pub async fn accreditations(tx: &mut Tx, investor_id: &str) -> Result<Vec<StoredAccreditation>> {
     sql("select id, status, basis, evidence_sha256, expires_at, decided_by, created_at
          from accreditations where investor_id = $1 order by version")
     .bind(investor_id)

@@ -10,7 +10,7 @@ use crate::{Code, Error, Result, event};
 
 crate::words! {
     /// The kind of a document.
-    PaperKind {
+    DocumentKind {
         /// Consent that an operator subscribes for the investor.
         SubscriptionConsent = "subscription_consent",
         /// Power of attorney.
@@ -26,14 +26,14 @@ crate::words! {
 pub struct Document {
     pub id: String,
     pub investor_id: String,
-    pub kind: PaperKind,
+    pub kind: DocumentKind,
     pub sha256: String,
     pub created_by: String,
     pub created_at: DateTime<Utc>,
 }
 
 /// Stores a document. The same document is stored once.
-pub async fn add(tx: &mut Tx, investor_id: &str, kind: PaperKind, sha256: &str, actor: &str) -> Result<Document> {
+pub async fn add(tx: &mut Tx, investor_id: &str, kind: DocumentKind, sha256: &str, actor: &str) -> Result<Document> {
     let i = find(tx, investor_id).await?;
     let (id, now) = (tx.new_id("doc"), tx.now());
     let stored = insert_into("investor_documents")
@@ -64,13 +64,13 @@ pub async fn list(tx: &mut Tx, investor_id: &str) -> Result<Vec<Document>> {
 }
 
 /// Checks that a document is the investor's consent or power of attorney.
-pub async fn must_consent(tx: &mut Tx, investor_id: &str, document_id: &str) -> Result<()> {
+pub async fn check_consent(tx: &mut Tx, investor_id: &str, document_id: &str) -> Result<()> {
     let kind = sql("select kind from investor_documents where id = $1 and investor_id = $2")
         .bind((document_id, investor_id))
-        .optional_scalar::<PaperKind>(tx)
+        .optional_scalar::<DocumentKind>(tx)
         .await?;
     match kind {
-        Some(PaperKind::SubscriptionConsent | PaperKind::PowerOfAttorney) => Ok(()),
+        Some(DocumentKind::SubscriptionConsent | DocumentKind::PowerOfAttorney) => Ok(()),
         _ => {
             let detail = format!("The investor has no consent or power of attorney {document_id}.");
             Err(Error::field("/consent_document_id", Code::NotFound.as_str(), detail))

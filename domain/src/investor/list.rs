@@ -6,7 +6,7 @@ use super::{Investor, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -16,7 +16,7 @@ use crate::total::Total;
 pub struct Filter {
     /// Any of these statuses; empty for all.
     pub statuses: Vec<Status>,
-    pub created: Created,
+    pub created: CreatedBetween,
     pub country: Option<String>,
     /// Part of the name.
     pub name: Option<String>,
@@ -52,14 +52,14 @@ pub async fn page(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
 /// A wallet of an investor in a token, and whether it is frozen there.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Frozen {
+pub struct WalletFreeze {
     pub offering_id: String,
     pub wallet_address: Hex<Address>,
     pub frozen: bool,
 }
 
 /// All tokens in which a wallet of the investor holds units or is frozen.
-pub async fn frozen_on(tx: &mut Tx, investor_id: &str) -> Result<Vec<Frozen>> {
+pub async fn frozen_on(tx: &mut Tx, investor_id: &str) -> Result<Vec<WalletFreeze>> {
     sql("select h.offering_id, h.wallet_address, coalesce(a.frozen, false) as frozen
          from holdings h join wallets w on w.address = h.wallet_address and w.verified_at is not null
              left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address

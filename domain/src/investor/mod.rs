@@ -12,14 +12,14 @@ use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-pub use accreditation::{Finding, Found, accredit, accreditations};
-pub use list::{Filter, Frozen, frozen_on, page};
+pub use accreditation::{AccreditationDecision, StoredAccreditation, accredit, accreditations};
+pub use list::{Filter, WalletFreeze, frozen_on, page};
 pub use state::{Move, Status};
-pub use tax::{Decided, Rate, tax_decisions, withhold, withholding};
+pub use tax::{Rate, StoredTaxRate, tax_decisions, withhold, withholding};
 
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
-use crate::means::Means;
+use crate::investment_limit::Finances;
 use crate::recorder::Facts;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
@@ -107,7 +107,7 @@ pub struct Investor {
     pub tax_form: TaxForm,
     pub treaty_country: Option<String>,
     #[sqlx(flatten)]
-    pub means: Means,
+    pub means: Finances,
     /// When the personal data was erased.
     pub erased_at: Option<DateTime<Utc>>,
     pub version: i64,
@@ -206,7 +206,7 @@ pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> 
 }
 
 /// Records the first risk warning of an investor; later warnings change nothing.
-pub async fn warn(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn record_risk_warning(tx: &mut Tx, id: &str) -> Result<()> {
     let now = tx.now();
     let version = sql("update investors set risk_warned_at = $2, version = version + 1, updated_at = $2
         where id = $1 and risk_warned_at is null returning version")

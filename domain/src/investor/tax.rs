@@ -56,7 +56,7 @@ pub async fn withholding(tx: &mut Tx, investor_id: &str) -> Result<i64> {
 /// One stored decision.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Decided {
+pub struct StoredTaxRate {
     pub id: String,
     pub rate_basis_points: i64,
     pub basis: String,
@@ -66,7 +66,7 @@ pub struct Decided {
 }
 
 /// All decisions, oldest first.
-pub async fn tax_decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Decided>> {
+pub async fn tax_decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<StoredTaxRate>> {
     sql("select id, rate_basis_points, basis, evidence_sha256, decided_by, created_at
          from tax_decisions where investor_id = $1 order by version")
     .bind(investor_id)

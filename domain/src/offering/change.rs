@@ -12,7 +12,7 @@ use crate::{Error, Result, event};
 /// Moves an offering and writes its event, unless the row has changed since it was read. The reason stays on the row.
 pub async fn transition(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, reason: Option<&str>) -> Result<()> {
     let from = o.status;
-    o.status = from.next(by).ok_or_else(|| refusal(o, by))?;
+    o.status = from.next(by).ok_or_else(|| illegal_move(o, by))?;
     o.status_reason = reason.map(str::to_owned);
     let now = tx.now();
     match by {
@@ -30,7 +30,7 @@ pub async fn transition(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, re
 }
 
 /// The error for a move that the status does not allow.
-pub fn refusal(o: &Offering, by: Move) -> Error {
+pub fn illegal_move(o: &Offering, by: Move) -> Error {
     let moves = o.status.moves();
     let detail = format!(
         "The offering is {}; the move {by} is not allowed. Allowed moves: {}.",

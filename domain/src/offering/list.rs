@@ -2,7 +2,7 @@
 
 use super::{Offering, Status};
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 use crate::{Code, Error, Result};
@@ -25,7 +25,7 @@ pub enum Scope {
 /// An offering as a list shows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Listed {
+pub struct OfferingSummary {
     #[sqlx(flatten)]
     pub offering: Offering,
     pub issuer_name: String,
@@ -36,9 +36,9 @@ pub struct Listed {
 /// An offering with its totals.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Shown {
+pub struct OfferingDetail {
     #[sqlx(flatten)]
-    pub listed: Listed,
+    pub listed: OfferingSummary,
     pub investor_count: i64,
 }
 
@@ -47,7 +47,7 @@ pub struct Shown {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub created: Created,
+    pub created: CreatedBetween,
     /// Part of the name or of the symbol.
     pub words: Option<String>,
     pub order: Order,
@@ -130,14 +130,14 @@ fn matching(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
 }
 
 /// One offering; `not_found` if it does not exist or the caller may not see it. The id can be malformed.
-pub async fn see(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
+pub async fn find_visible(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
     crate::id::check("off", id).map_err(|_| missing(id))?;
     let offering = within(sql("select o.* from offerings o where "), scope).with(" and o.id = ", id);
     offering.optional(tx).await?.ok_or_else(|| missing(id))
 }
 
 /// One offering with the totals over its subscriptions.
-pub async fn show(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Shown> {
+pub async fn find_detail(tx: &mut Tx, scope: &Scope, id: &str) -> Result<OfferingDetail> {
     crate::id::check("off", id).map_err(|_| missing(id))?;
     let shown = sql(COLUMNS).push(COUNTED).push(" from offerings o").push(BESIDE).push(" where ");
     within(shown, scope).with(" and o.id = ", id).optional(tx).await?.ok_or_else(|| missing(id))
@@ -148,7 +148,13 @@ fn missing(id: &str) -> Error {
 }
 
 /// A page of offerings, and their number. The ids of the page are found first and joined afterwards.
-pub async fn page(tx: &mut Tx, scope: &Scope, by: &Filter, limit: i64, offset: i64) -> Result<(Vec<Listed>, Total)> {
+pub async fn page(
+    tx: &mut Tx,
+    scope: &Scope,
+    by: &Filter,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<OfferingSummary>, Total)> {
     let order = by.order.sql();
     let page = sql(COLUMNS).push(" from (select o.id as paged from offerings o where ");
     let rows = matching(page, scope, by)

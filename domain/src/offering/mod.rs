@@ -5,7 +5,7 @@ mod columns;
 pub mod document;
 mod list;
 mod new;
-pub mod raise;
+pub mod raise_limit;
 mod standing;
 mod state;
 pub mod terms;
@@ -14,13 +14,13 @@ mod token;
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
-pub use change::{refusal, save, transition};
-pub use list::{Filter, Listed, Order, Scope, Shown, page, see, show};
+pub use change::{illegal_move, save, transition};
+pub use list::{Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, page};
 pub use new::{draft, insert};
-pub use standing::{Standing, live_mint, standing};
+pub use standing::{SubscriptionTotals, live_mint, subscription_totals};
 pub use state::{Move, Status};
-pub use token::{TokenStatus, set_deployed};
 use terms::{IssuancePolicy, KycRequirement, Template, Visibility};
+pub use token::{TokenStatus, record_deployment};
 
 use crate::column::Hex;
 use crate::db::Tx;
@@ -105,7 +105,8 @@ impl Offering {
 
     /// Whether subscriptions can be minted in this status.
     pub fn may_mint(&self) -> bool {
-        self.status == Status::Closed || (self.issuance_policy == IssuancePolicy::Rolling && self.status == Status::Open)
+        self.status == Status::Closed
+            || (self.issuance_policy == IssuancePolicy::Rolling && self.status == Status::Open)
     }
 }
 
@@ -119,7 +120,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
 }
 
 /// One offering, locked until the commit. A parallel mint of the same offering waits and then sees what this one did.
-pub async fn hold(tx: &mut Tx, id: &str) -> Result<Offering> {
+pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Offering> {
     sql("update offerings set version = version where id = $1 returning *")
         .bind(id)
         .optional::<Offering>(tx)

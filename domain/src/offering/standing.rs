@@ -7,7 +7,7 @@ use crate::sql::sql;
 
 /// Totals of an offering's subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
-pub struct Standing {
+pub struct SubscriptionTotals {
     /// Amount that can no longer be withdrawn.
     pub firm: i64,
     /// Subscriptions that can still lead to a mint.
@@ -19,7 +19,7 @@ pub struct Standing {
 }
 
 /// Reads the totals.
-pub async fn standing(tx: &mut Tx, offering_id: &str) -> Result<Standing> {
+pub async fn subscription_totals(tx: &mut Tx, offering_id: &str) -> Result<SubscriptionTotals> {
     // A subscriber who has not confirmed changed terms can still leave.
     sql("select
              cast(coalesce(sum(case when status in ('accepted', 'minted') or (status = 'binding'

@@ -4,8 +4,8 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use super::Offering;
+use crate::date_or_time::UTC_OFFSET_MINUTES;
 use crate::exemption::COOLING_OFF_HOURS_MAX;
-use crate::moment::UTC_OFFSET_MINUTES;
 use crate::money::Money;
 use crate::{Error, Result, canonical, country};
 
@@ -197,7 +197,7 @@ fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     let Some(closes_at) = o.closes_at else {
         return Err(Error::field("/closes_at", "required", "The closing time is required."));
     };
-    let begins = begins(o, now);
+    let begins = opening_time(o, now);
     if closes_at <= now || closes_at <= begins {
         return Err(Error::field(
             "/closes_at",
@@ -214,7 +214,7 @@ fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
 }
 
 /// When the offering opens or opened. A calendar that opens it slightly late does not shorten it; a late publication does.
-pub fn begins(o: &Offering, now: DateTime<Utc>) -> DateTime<Utc> {
+pub fn opening_time(o: &Offering, now: DateTime<Utc>) -> DateTime<Utc> {
     let opened = o.published_at.unwrap_or(now);
     o.opens_at.filter(|at| opened - *at < Duration::minutes(OPENED_LATE_MINUTES)).unwrap_or(opened)
 }

@@ -20,7 +20,7 @@ crate::words! {
 }
 
 /// Records the final deployment of the token. Only the commit that confirms the deployment calls it.
-pub async fn set_deployed(
+pub async fn record_deployment(
     tx: &mut Tx,
     id: &str,
     token: Address,

@@ -32,14 +32,14 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
 }
 
 /// The blocked reason of a pending operation while its lane has the allowed number of transactions in flight.
-pub const LANE_FULL: &str = "lane_full";
+pub const WAITS_FOR_LANE: &str = "lane_full";
 
 /// Operations that wait for room in a lane of this chain, oldest first. Operations that are bound to one of the full lanes are left
 /// out, so that they do not block the others.
 pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {
     let mut waiting = sql("select id from operations where status = 'pending'")
         .with(" and chain_id = ", chain_id)
-        .with(" and blocked_reason = ", LANE_FULL);
+        .with(" and blocked_reason = ", WAITS_FOR_LANE);
     if !full.is_empty() {
         waiting = waiting.push(" and (lane_id is null or lane_id not in (").list(full).push("))");
     }

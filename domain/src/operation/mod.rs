@@ -16,10 +16,10 @@ use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
 pub use list::{
-    LANE_FULL, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
+    WAITS_FOR_LANE, by_batch, find, find_live, last_of_batch, unfinished_overdue, waiting_for, waiting_for_lane,
 };
 pub use many::{find_all, postpone_all, save_all, transition_all, versions};
-pub use new::{NewOperation, NewStep, PATIENCE_SECONDS, insert, insert_all, key_spent};
+pub use new::{NewOperation, NewStep, WAKE_AGAIN_SECONDS, find_by_key, insert, insert_all};
 pub use page::{Filter, count, list};
 pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
@@ -27,7 +27,7 @@ pub use stats::{oldest_at, percentile, stats, times_to_final};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
 use crate::sql::{sql, update_table};
-pub use crate::step::DAMAGED;
+pub use crate::step::UNREADABLE;
 use crate::{Code, Error, Result};
 
 crate::words! {
@@ -144,11 +144,11 @@ pub struct Operation {
 impl Operation {
     /// Whether an operator must act.
     pub fn needs_attention(&self) -> bool {
-        self.status.needs_person() && self.resolution.is_none()
+        self.status.needs_operator() && self.resolution.is_none()
     }
 
     /// Whether the payload still has the hash with which it was accepted.
-    pub fn is_as_accepted(&self) -> bool {
+    pub fn has_accepted_payload(&self) -> bool {
         new::sha256(&self.payload.0) == self.payload_sha256
     }
 

@@ -17,7 +17,7 @@ use crate::step::State;
 use crate::{Code, Error, Result};
 
 /// After this many seconds without an action the sweep wakes an operation again.
-pub const PATIENCE_SECONDS: i64 = 20;
+pub const WAKE_AGAIN_SECONDS: i64 = 20;
 
 /// A requested operation.
 #[derive(Clone, Debug)]
@@ -94,7 +94,7 @@ fn steps_of<'a>((id, new): &'a (String, &'a NewOperation)) -> impl Iterator<Item
 }
 
 async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result<Vec<Operation>> {
-    let (now, act_until) = (tx.now(), tx.now() + Duration::seconds(PATIENCE_SECONDS));
+    let (now, act_until) = (tx.now(), tx.now() + Duration::seconds(WAKE_AGAIN_SECONDS));
     let rows = sql("insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id,
             batch_index, chain_id, lane_id, payload, payload_sha256, live_key, cycle, faults, next_action_at,
             requested_by, request_id, idempotency_key, version, created_at, updated_at)")
@@ -145,7 +145,7 @@ pub(super) fn sha256(payload: &serde_json::Value) -> String {
 }
 
 /// The operation that this requester created with this key, at any time in the past.
-pub async fn key_spent(tx: &mut Tx, requested_by: &str, key: &str) -> Result<Option<String>> {
+pub async fn find_by_key(tx: &mut Tx, requested_by: &str, key: &str) -> Result<Option<String>> {
     sql("select id from operations where requested_by = $1 and idempotency_key = $2 order by batch_index limit 1")
         .bind((requested_by, key))
         .optional_scalar(tx)

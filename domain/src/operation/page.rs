@@ -6,7 +6,7 @@ use super::{Kind, Operation, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -24,7 +24,7 @@ pub struct Filter {
     pub batch_id: Option<String>,
     pub signer: Option<Address>,
     pub needs_attention: Option<bool>,
-    pub created: Created,
+    pub created: CreatedBetween,
     /// The hash of any transaction of the operation.
     pub tx_hash: Option<B256>,
     /// Only operations older than this id, for the next page.

@@ -62,7 +62,7 @@ impl Status {
     }
 
     /// Whether it waits for an operator, unless it is resolved.
-    pub const fn needs_person(self) -> bool {
+    pub const fn needs_operator(self) -> bool {
         matches!(self, Self::Failed | Self::DeadLetter)
     }
 }

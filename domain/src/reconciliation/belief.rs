@@ -11,11 +11,11 @@ use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
 use crate::sql::sql;
 use crate::step::Outcome;
-use crate::{Result, book, token, token_event, token_read};
+use crate::{Result, ledger, token, token_event, token_read};
 
 /// The state of a token in the ledger.
 #[derive(Clone, Debug)]
-pub struct Belief {
+pub struct TokenState {
     /// The final block up to which the token is read.
     pub block_number: i64,
     /// Whether it is a past block. For such a block only the holdings are known, not freezes and locks.
@@ -31,7 +31,7 @@ pub struct Belief {
 }
 
 /// The state of a token, now or at a past block; none if the token is not read up to it yet.
-pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Result<Option<Belief>> {
+pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Result<Option<TokenState>> {
     let Some(cursor) = token_read::cursor(tx, &offering.id).await? else { return Ok(None) };
     if cursor.block_number < cursor.made_in.max(at.unwrap_or_default()) {
         return Ok(None);
@@ -41,14 +41,14 @@ pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Resu
     if let Some(block_number) = at {
         let holdings = held_at(tx, offering, last, block_number).await?;
         let (frozen, restricted) = (BTreeSet::new(), BTreeSet::new());
-        return Ok(Some(Belief { block_number, past: true, partitions, holdings, frozen, restricted }));
+        return Ok(Some(TokenState { block_number, past: true, partitions, holdings, frozen, restricted }));
     }
     let holdings = holding::of_offering(tx, &offering.id).await?;
     let frozen = holding::frozen(tx, &offering.id).await?;
-    let known = book::partitions(tx, &offering.id).await?;
+    let known = ledger::partitions(tx, &offering.id).await?;
     let restricted = known.into_iter().filter(|(_, restricted, _)| *restricted);
     let restricted = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
-    Ok(Some(Belief { block_number: cursor.block_number, past: false, partitions, holdings, frozen, restricted }))
+    Ok(Some(TokenState { block_number: cursor.block_number, past: false, partitions, holdings, frozen, restricted }))
 }
 
 /// The holdings at the end of a block, computed from the token's events.
@@ -75,7 +75,7 @@ async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64)
 /// A step with an operation number, as the database knows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Known {
+pub struct KnownStep {
     pub operation_id: String,
     pub op_number: i64,
     pub payload_hash: Option<Hex<B256>>,
@@ -85,7 +85,7 @@ pub struct Known {
     pub resolution: Option<Resolution>,
 }
 
-impl Known {
+impl KnownStep {
     /// Whether the database has it as executed.
     pub fn is_done(&self) -> bool {
         self.outcome == Some(Outcome::Success)
@@ -98,7 +98,7 @@ impl Known {
 }
 
 /// All steps with operation numbers on a token.
-pub async fn steps_of_token(tx: &mut Tx, offering: &Offering) -> Result<Vec<Known>> {
+pub async fn steps_of_token(tx: &mut Tx, offering: &Offering) -> Result<Vec<KnownStep>> {
     sql("select s.operation_id, s.op_number, s.payload_hash, s.outcome, s.block_number, o.status, o.resolution
          from operations o join operation_steps s on s.operation_id = o.id
          where o.offering_id = $1 and s.op_number is not null and s.target = $2

@@ -9,12 +9,12 @@ use serde_json::json;
 
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
-pub use belief::{Belief, Known, of_token, steps_of_token};
-pub use payment::{Declared, Payment, declared, payments};
+pub use belief::{KnownStep, TokenState, of_token, steps_of_token};
+pub use payment::{DistributorStep, Payment, declared, payments};
 
 const ROWS_PER_STATEMENT: usize = 200;
 /// After this many seconds without progress the sweep wakes a run again.
@@ -91,7 +91,7 @@ pub struct Finding {
 /// One row of `reconciliation_findings`.
 #[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
 #[allow(missing_docs)]
-pub struct Found {
+pub struct StoredFinding {
     #[serde(skip)]
     pub position: i64,
     pub kind: String,
@@ -169,7 +169,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Run> {
 pub async fn page(
     tx: &mut Tx,
     statuses: &[Status],
-    created: Created,
+    created: CreatedBetween,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Run>, i64)> {
@@ -187,12 +187,12 @@ pub async fn parts(tx: &mut Tx, run_id: &str) -> Result<Vec<Part>> {
 }
 
 /// A page of a run's findings in the order of discovery, and their number.
-pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Result<(Vec<Found>, i64)> {
+pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Result<(Vec<StoredFinding>, i64)> {
     let found = sql("select position, kind, severity, subject, expected, actual, suggested_action
         from reconciliation_findings where run_id = $1
         order by position, number limit $2 offset $3")
     .bind((run_id, limit, offset))
-    .rows::<Found>(tx)
+    .rows::<StoredFinding>(tx)
     .await?;
     let total =
         sql("select count(*) from reconciliation_findings where run_id = $1").bind(run_id).scalar::<i64>(tx).await?;

@@ -35,7 +35,7 @@ pub async fn payments(tx: &mut Tx, offering_id: &str, block_number: i64) -> Resu
 /// A step on the distributor contract, as the database knows it.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Declared {
+pub struct DistributorStep {
     pub operation_id: String,
     pub target: Hex<Address>,
     pub calldata: Vec<u8>,
@@ -45,7 +45,7 @@ pub struct Declared {
 }
 
 /// The steps that declare lists of an offering and pay their pages.
-pub async fn declared(tx: &mut Tx, offering_id: &str) -> Result<Vec<Declared>> {
+pub async fn declared(tx: &mut Tx, offering_id: &str) -> Result<Vec<DistributorStep>> {
     sql("select s.operation_id, s.target, s.calldata, s.outcome, s.block_number, o.status
          from operations o join operation_steps s on s.operation_id = o.id
          where o.offering_id = $1 and o.kind = 'distributor_payout'

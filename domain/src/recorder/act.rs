@@ -38,7 +38,7 @@ pub struct Act {
 
 impl Act {
     /// The act of a command on the host.
-    pub fn on_host(command: &str) -> Self {
+    pub fn host_command(command: &str) -> Self {
         Self {
             actor: None,
             kind: ActorKind::Host,

@@ -65,7 +65,7 @@ impl Change {
 }
 
 /// The change of a row of which only the status is known.
-pub(super) fn moved(from: Option<Option<&str>>, to: Option<&str>) -> Value {
+pub(super) fn status_change(from: Option<Option<&str>>, to: Option<&str>) -> Value {
     match (from, to) {
         (Some(from), Some(to)) if from != Some(to) => {
             json!({ "diff_redacted": { "status": { "from": from, "to": to } } })

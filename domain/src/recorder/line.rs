@@ -11,7 +11,7 @@ use crate::{Result, canonical};
 /// One audit entry.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Line {
+pub struct Entry {
     pub id: String,
     pub at: DateTime<Utc>,
     pub actor: Option<String>,
@@ -26,7 +26,7 @@ pub struct Line {
     pub request_id: Option<String>,
 }
 
-impl Line {
+impl Entry {
     /// The text that is hashed: every column.
     pub(crate) fn canonical(&self) -> String {
         let value = json!({
@@ -44,7 +44,7 @@ impl Line {
 }
 
 /// Writes the entries of a transaction into that transaction.
-pub(crate) async fn write(conn: &mut Conn, entries: &[Line]) -> Result<()> {
+pub(crate) async fn write(conn: &mut Conn, entries: &[Entry]) -> Result<()> {
     for portion in portions(entries) {
         sql("insert into audit_log (id, at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail,
                  request_id)")

@@ -13,11 +13,11 @@ use serde_json::{Value, json};
 
 pub use act::{Act, ActorKind, acting};
 pub(crate) use change::Facts;
-pub use line::Line;
+pub use line::Entry;
 pub(crate) use line::write;
 
 use act::current;
-use change::{Change, moved};
+use change::{Change, status_change};
 
 use crate::canonical;
 use crate::point::Point;
@@ -96,29 +96,29 @@ impl Recorder {
     }
 
     /// This transaction is not part of the act and gets no entry.
-    pub(crate) const fn set_aside(&mut self) {
+    pub(crate) const fn exclude_from_audit(&mut self) {
         self.excluded = true;
     }
 
     /// Marks the present state for [`rewind`](Self::rewind).
-    pub(crate) const fn mark(&mut self) {
+    pub(crate) const fn savepoint(&mut self) {
         self.marked = (self.events.len(), self.changes.len());
     }
 
     /// Drops everything recorded since the mark, because the database was rolled back to its savepoint.
-    pub(crate) fn rewind(&mut self) {
+    pub(crate) fn rollback_to_savepoint(&mut self) {
         self.events.truncate(self.marked.0);
         self.changes.truncate(self.marked.1);
     }
 
     /// The audit entries; none if nothing happened that anybody is accountable for.
-    pub(crate) fn entries(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Line> {
+    pub(crate) fn entries(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Entry> {
         if self.excluded {
             return Vec::new();
         }
         let subjects = self.subjects();
         let Some(act) = &self.act else {
-            let act = Act { kind: ActorKind::Engine, ..Act::on_host(point.as_str()) };
+            let act = Act { kind: ActorKind::Engine, ..Act::host_command(point.as_str()) };
             return subjects.iter().map(|subject| self.line(&act, subject, None, (new_id(), at))).collect();
         };
         // An anonymous request without any effect is not worth an entry.
@@ -154,8 +154,8 @@ impl Recorder {
         subjects
     }
 
-    fn line(&self, act: &Act, subject: &Subject<'_>, status: Option<i64>, (id, at): (String, DateTime<Utc>)) -> Line {
-        Line {
+    fn line(&self, act: &Act, subject: &Subject<'_>, status: Option<i64>, (id, at): (String, DateTime<Utc>)) -> Entry {
+        Entry {
             id,
             at,
             actor: act.actor.clone(),
@@ -182,7 +182,10 @@ impl Recorder {
             None => {
                 let mut moves = subject.events.iter().filter_map(|event| event.moved.as_ref());
                 let first = moves.next();
-                moved(first.map(|(from, _)| from.as_deref()), moves.next_back().or(first).map(|(_, to)| to.as_str()))
+                status_change(
+                    first.map(|(from, _)| from.as_deref()),
+                    moves.next_back().or(first).map(|(_, to)| to.as_str()),
+                )
             }
         };
         detail["events"] = json!(names);

@@ -3,11 +3,11 @@ use super::*;
 fn recorder(kind: ActorKind, object_id: Option<&str>) -> Recorder {
     let person = matches!(kind, ActorKind::Person | ActorKind::Key);
     let actor = person.then(|| "usr_1".to_owned());
-    let act = Act { actor, kind, object_id: object_id.map(str::to_owned), ..Act::on_host("POST /v1/things") };
+    let act = Act { actor, kind, object_id: object_id.map(str::to_owned), ..Act::host_command("POST /v1/things") };
     Recorder { act: Some(Arc::new(act)), ..Recorder::default() }
 }
 
-fn lines(recorder: &Recorder) -> Vec<Line> {
+fn lines(recorder: &Recorder) -> Vec<Entry> {
     let mut number = 0;
     recorder.entries(Point::Timer, DateTime::UNIX_EPOCH, || {
         number += 1;
@@ -15,7 +15,7 @@ fn lines(recorder: &Recorder) -> Vec<Line> {
     })
 }
 
-fn about(line: &Line) -> (Option<&str>, Option<&str>) {
+fn about(line: &Entry) -> (Option<&str>, Option<&str>) {
     (line.object_type.as_deref(), line.object_id.as_deref())
 }
 
@@ -68,13 +68,13 @@ fn the_engine_writes_one_entry_for_each_object_with_the_commit_as_action() {
 #[test]
 fn a_rewound_or_separate_change_leaves_no_entry() {
     let mut rewound = recorder(ActorKind::Person, None);
-    rewound.mark();
+    rewound.savepoint();
     rewound.record_event("user.created", "user", "usr_2", &json!({}));
     rewound.record_change("usr_2", Facts::default(), Facts::default());
-    rewound.rewind();
+    rewound.rollback_to_savepoint();
     let entries = lines(&rewound);
     assert_eq!((entries.len(), entries[0].detail.as_str()), (1, r#"{"events":[]}"#));
-    rewound.set_aside();
+    rewound.exclude_from_audit();
     assert_eq!(lines(&rewound), []);
 }
 

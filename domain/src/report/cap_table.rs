@@ -13,14 +13,14 @@ use crate::{Result, token_event};
 /// The block of a report, with the supply of each partition.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Place {
+pub struct BlockState {
     pub block_number: i64,
     pub read_at: DateTime<Utc>,
     pub supplies: BTreeMap<i64, u128>,
 }
 
 /// The block up to which the token is read; none if it was not read yet.
-pub async fn place(tx: &mut Tx, offering_id: &str) -> Result<Option<Place>> {
+pub async fn block_state(tx: &mut Tx, offering_id: &str) -> Result<Option<BlockState>> {
     // One statement, because block and supply must match.
     let rows = sql("select c.block_number, c.read_at, p.partition_id, p.supply
         from token_places c left join token_partitions p on p.offering_id = c.offering_id
@@ -29,7 +29,7 @@ pub async fn place(tx: &mut Tx, offering_id: &str) -> Result<Option<Place>> {
     .rows::<(i64, DateTime<Utc>, Option<i64>, Option<Dec<u128>>)>(tx)
     .await?;
     let supplies = rows.iter().filter_map(|(.., partition, supply)| Some(((*partition)?, (*supply)?.0))).collect();
-    Ok(rows.first().map(|(block_number, read_at, ..)| Place {
+    Ok(rows.first().map(|(block_number, read_at, ..)| BlockState {
         block_number: *block_number,
         read_at: *read_at,
         supplies,

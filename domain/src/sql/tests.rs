@@ -6,8 +6,8 @@ use super::*;
 use crate::clock::Clock;
 use crate::column::{Dec, Hex};
 use crate::db::{Db, Tx};
+use crate::filter::CreatedBetween;
 use crate::id::Ids;
-use crate::narrow::Created;
 
 const TABLE: &str = "create table things (id text primary key, number integer, flag boolean, at text, bytes blob,
     fields text, large text, word text)";
@@ -104,9 +104,9 @@ fn placeholders_count_on_from_the_values_that_are_bound_already() {
 
 #[test]
 fn a_filter_adds_only_the_conditions_that_are_asked_for() {
-    let all = sql("select 1 where 1 = 1").one_of::<&str>("status", &[]).created(Created::default(), "o.", "off");
+    let all = sql("select 1 where 1 = 1").one_of::<&str>("status", &[]).created(CreatedBetween::default(), "o.", "off");
     assert_eq!(all.text, "select 1 where 1 = 1");
-    let from = Created { from: Some(DateTime::UNIX_EPOCH), to: None };
+    let from = CreatedBetween { from: Some(DateTime::UNIX_EPOCH), to: None };
     let some = sql("select 1 where 1 = 1").one_of("status", &["open", "closed"]).created(from, "o.", "off");
     assert_eq!(
         some.text,

@@ -10,7 +10,7 @@ use crate::{Result, timer};
 
 /// The result of one page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct PageResult {
     /// The number of subscriptions changed.
     pub moved: usize,
     /// Whether there are more pages.
@@ -19,9 +19,9 @@ pub struct Ended {
 
 /// Ends up to `limit` open subscriptions of a failed or cancelled offering. The caller locks the offering and repeats while there are
 /// more. Subscriptions in a live mint are left out: they can already be on the way to the chain, so an operator decides.
-pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &str, limit: i64) -> Result<Ended> {
+pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &str, limit: i64) -> Result<PageResult> {
     let page = some(tx, &offering.id, "s.status in :open", limit).await?;
-    let ended = Ended { moved: page.len(), more: page.len() as i64 == limit };
+    let ended = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
         transition(tx, offering, &mut s, Move::End, actor, reason).await?;
     }
@@ -35,10 +35,10 @@ pub async fn reconfirm_all_of(
     actor: &str,
     deadline: DateTime<Utc>,
     limit: i64,
-) -> Result<Ended> {
+) -> Result<PageResult> {
     let older = format!("s.status in ('committed', 'binding') and s.terms_version < {}", offering.terms_version);
     let page = some(tx, &offering.id, &older, limit).await?;
-    let asked = Ended { moved: page.len(), more: page.len() as i64 == limit };
+    let asked = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
         s.reconfirm_by = Some(deadline);
         transition(tx, offering, &mut s, Move::ChangeTerms, actor, "the terms changed").await?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Status, Subscription};
 use crate::db::Tx;
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::offering::{self, Offering};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
@@ -32,7 +32,7 @@ pub struct Filter {
     pub statuses: Vec<Status>,
     pub offering_id: Option<String>,
     pub investor_id: Option<String>,
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 /// A subscription with its offering's terms, its investor's status and its live operation.
@@ -135,9 +135,9 @@ pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Subscription> 
 }
 
 /// One subscription and its offering, which is locked until the commit. Moves of subscriptions of one offering happen one after the other.
-pub async fn hold(tx: &mut Tx, scope: &Scope, id: &str) -> Result<(Offering, Subscription)> {
+pub async fn lock_row(tx: &mut Tx, scope: &Scope, id: &str) -> Result<(Offering, Subscription)> {
     let seen = find(tx, scope, id).await?;
-    let offering = offering::hold(tx, &seen.offering_id).await?;
+    let offering = offering::lock_row(tx, &seen.offering_id).await?;
     // Read again, because the previous holder of the lock can have changed it.
     Ok((offering, find(tx, scope, id).await?))
 }

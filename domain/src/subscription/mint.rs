@@ -5,12 +5,12 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Stage, Standing, evaluate};
-use super::{Status, Subscription, new_event, tell};
+use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Relation, Stage, evaluate};
+use super::{Status, Subscription, new_event, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_all_updated};
+use crate::investment_limit::{self, Finances};
 use crate::investor::Screening;
-use crate::means::{self, Means};
 use crate::offering::Offering;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -27,21 +27,21 @@ pub struct Candidate {
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
     #[sqlx(flatten)]
-    pub standing: Known,
+    pub standing: CandidateFacts,
     pub live_operation_id: Option<String>,
 }
 
 /// The facts about the investor and the wallet.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Known {
+pub struct CandidateFacts {
     pub country: String,
     pub kyc_status: String,
     pub sanctions_status: Screening,
     pub accreditation_status: String,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
     #[sqlx(flatten)]
-    pub means: Means,
+    pub means: Finances,
     /// What the investor already uses of the exemption's investment limit.
     pub used: i64,
     pub wallet_verified_at: Option<DateTime<Utc>>,
@@ -62,11 +62,11 @@ impl Candidate {
             means: known.means,
             risk_warned_at: None,
         };
-        let standing = Standing {
+        let standing = Relation {
             used: known.used,
             wallet_verified: self.wallet_address.map(|_| known.wallet_verified_at.is_some()),
             wallet_retired: known.wallet_retired_at.is_some(),
-            ..Standing::default()
+            ..Relation::default()
         };
         let (stage, investor, amount) = (Stage::Mint, &investor, self.amount);
         evaluate(&Facts { stage, offering, investor, amount, held: amount, standing, acknowledged: &[], now })
@@ -98,7 +98,7 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
 
 /// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
 pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
-    let counted_from = means::crowdfunding_start(tx.now());
+    let counted_from = investment_limit::crowdfunding_start(tx.now());
     sql(CANDIDATES)
         .words(":reserving", &Status::RESERVING)
         .bind((counted_from, offering_id))
@@ -112,7 +112,7 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
     ids.dedup();
-    let counted_from = means::crowdfunding_start(tx.now());
+    let counted_from = investment_limit::crowdfunding_start(tx.now());
     let mut found = Vec::with_capacity(ids.len());
     for some in ids.chunks(IDS_PER_STATEMENT) {
         found.extend(
@@ -212,7 +212,7 @@ pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, succes
     for s in &moved {
         let offering = offering::find(tx, &s.offering_id).await?;
         let wallets = json!({ "wallet_address": successor.to_checksum(None), "lost_address": lost.to_checksum(None) });
-        tell(tx, &offering, s, "wallet_changed", wallets).await?;
+        write_event(tx, &offering, s, "wallet_changed", wallets).await?;
     }
     Ok(moved.len() as u64)
 }

@@ -15,12 +15,12 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-pub use end::{Ended, end_all_of, reconfirm_all_of, unfinished};
-pub use list::{Filter, Listed, Scope, find, hold, list, listed};
+pub use end::{PageResult, end_all_of, reconfirm_all_of, unfinished};
+pub use list::{Filter, Listed, Scope, find, list, listed, lock_row};
 pub use mint::{
     Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
 };
-pub use new::{Accepted, New, insert, insert_accepted, store_checks};
+pub use new::{New, NewAccepted, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, payments_of_investor, record};
 pub use state::{Move, Status};
 pub use window::{move_windows_of, renew_window};
@@ -68,16 +68,16 @@ pub struct Subscription {
 
 impl Subscription {
     /// Money received and not refunded, in minor units.
-    pub const fn held(&self) -> i64 {
+    pub const fn net_received(&self) -> i64 {
         self.received_amount - self.refunded_amount
     }
 
     /// When the timer of this subscription is due next.
-    pub fn next_look(&self) -> Option<DateTime<Utc>> {
+    pub fn next_due(&self) -> Option<DateTime<Utc>> {
         match self.status {
             Status::Committed => Some(self.cooling_off_expires_at),
             Status::PendingReconfirmation => self.reconfirm_by,
-            Status::Binding if self.held() < self.amount => self.payment_due_at,
+            Status::Binding if self.net_received() < self.amount => self.payment_due_at,
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ pub async fn transition(
     reason: &str,
 ) -> Result<()> {
     let from = s.status;
-    let to = from.next(by, s.previous_status, s.held() > 0).ok_or_else(|| s.illegal(by.as_str()))?;
+    let to = from.next(by, s.previous_status, s.net_received() > 0).ok_or_else(|| s.illegal(by.as_str()))?;
     s.previous_status = (to == Status::PendingReconfirmation).then_some(from);
     s.status = to;
     s.status_reason = (!reason.is_empty()).then(|| reason.to_owned());
@@ -115,7 +115,7 @@ pub async fn transition(
         reservation::release(tx, &s.offering_id, s.amount).await?;
     }
     let what = if to == Status::PendingReconfirmation { "reconfirmation_required" } else { to.as_str() };
-    tell(tx, offering, s, what, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
+    write_event(tx, offering, s, what, json!({ "from": from, "actor": actor, "reason": s.status_reason })).await
 }
 
 /// Writes the changed columns if the version is still the one that was read.
@@ -164,7 +164,7 @@ fn facts(s: &Subscription) -> Facts {
 }
 
 /// Writes an event of a subscription.
-pub async fn tell(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
+pub async fn write_event(tx: &mut Tx, offering: &Offering, s: &Subscription, what: &str, data: Value) -> Result<()> {
     event::write_all(tx, &[new_event(&offering.currency, s, what, data)]).await
 }
 

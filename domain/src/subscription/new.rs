@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 use super::eligibility::RULES_VERSION;
-use super::{Subscription, reservation, tell};
+use super::{Subscription, reservation, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::money::Money;
@@ -62,7 +62,7 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
         .await?;
     // A parallel request with the same idempotency key was first.
     let stored = stored.ok_or(Error::Stale { what: "subscription", id })?;
-    tell(tx, n.offering, &stored, "committed", json!({ "actor": n.created_by })).await?;
+    write_event(tx, n.offering, &stored, "committed", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }
 
@@ -83,7 +83,7 @@ pub async fn store_checks(tx: &mut Tx, id: &str, stage: &str, checks: &Value, ac
 
 /// An accepted subscription, for the demo and tests.
 #[allow(missing_docs)]
-pub struct Accepted<'a> {
+pub struct NewAccepted<'a> {
     pub offering_id: &'a str,
     pub investor_id: &'a str,
     pub amount: Money,
@@ -92,7 +92,7 @@ pub struct Accepted<'a> {
 }
 
 /// Stores an accepted and fully paid subscription and returns its id.
-pub async fn insert_accepted(tx: &mut Tx, a: &Accepted<'_>) -> Result<String> {
+pub async fn insert_accepted(tx: &mut Tx, a: &NewAccepted<'_>) -> Result<String> {
     let (id, now) = (tx.new_id("sub"), tx.now());
     insert_into("subscriptions")
         .set("id", &id)

@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{Move, Status, Subscription, save, tell, transition};
+use super::{Move, Status, Subscription, save, transition, write_event};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
@@ -67,7 +67,7 @@ pub struct NewPayment<'a> {
 impl Subscription {
     /// The payment status.
     pub const fn payment_status(&self) -> PaymentStatus {
-        match (self.status, self.held()) {
+        match (self.status, self.net_received()) {
             (Status::RefundPending, _) => PaymentStatus::RefundPending,
             (Status::Refunded, _) => PaymentStatus::Refunded,
             (_, 0) => PaymentStatus::Unpaid,
@@ -78,14 +78,14 @@ impl Subscription {
 
     /// Money received beyond the amount.
     pub const fn excess(&self) -> i64 {
-        if self.held() > self.amount { self.held() - self.amount } else { 0 }
+        if self.net_received() > self.amount { self.net_received() - self.amount } else { 0 }
     }
 
     /// How much can be refunded in this status; none if no money can be there. After the acceptance only the excess.
     const fn refundable(&self) -> Option<i64> {
         match self.status {
             Status::Committed | Status::PendingReconfirmation | Status::Binding | Status::RefundPending => {
-                Some(self.held())
+                Some(self.net_received())
             }
             Status::Accepted | Status::Minted => Some(self.excess()),
             Status::Cancelled | Status::Rejected | Status::Expired | Status::Refunded => None,
@@ -116,12 +116,12 @@ pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &
     let payment = insert(tx, &s.id, n).await?;
     save(tx, s).await?;
     let moved = json!({ "payment_id": payment.id, "payment_amount": Money::from_minor(n.amount).to_string(), "method": n.method });
-    tell(tx, offering, s, &format!("payment_{}", n.kind), moved).await?;
+    write_event(tx, offering, s, &format!("payment_{}", n.kind), moved).await?;
     // Money that arrives after the end must be refunded.
     if s.status.next(Move::Receive, None, true).is_some() {
         transition(tx, offering, s, Move::Receive, n.recorded_by, "late_payment").await?;
     }
-    if s.status == Status::RefundPending && s.held() == 0 {
+    if s.status == Status::RefundPending && s.net_received() == 0 {
         let reason = s.status_reason.clone().unwrap_or_default();
         transition(tx, offering, s, Move::Refund, n.recorded_by, &reason).await?;
     }

@@ -18,7 +18,7 @@ pub async fn reserve(tx: &mut Tx, offering: &Offering, amount: i64) -> Result<()
     }
     if offering.committed_total + amount == offering.hard_cap {
         // The offering is full. It closes when no subscription can be withdrawn any more, so its timer is due now.
-        timer::hasten(tx, &offering.id).await?;
+        timer::make_due(tx, &offering.id).await?;
     }
     Ok(())
 }

@@ -3,21 +3,21 @@
 use chrono::TimeDelta;
 use serde_json::json;
 
-use super::end::{Ended, some};
-use super::{Status, Subscription, save, tell};
+use super::end::{PageResult, some};
+use super::{Status, Subscription, save, write_event};
 use crate::db::Tx;
 use crate::exemption::{self, CoolingOff};
 use crate::offering::Offering;
 use crate::{Result, timer};
 
 /// Recomputes the cooling-off periods of up to `limit` subscriptions. The caller locks the offering and repeats while there are more.
-pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Result<Ended> {
+pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Result<PageResult> {
     let behind = format!(
         "s.status in ('committed', 'pending_reconfirmation') and s.calendar_version < {}",
         offering.calendar_version
     );
     let page = some(tx, &offering.id, &behind, limit).await?;
-    let moved = Ended { moved: page.len(), more: page.len() as i64 == limit };
+    let moved = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
         renew_window(tx, offering, &mut s).await?;
     }
@@ -52,6 +52,6 @@ pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription
         return Ok(());
     }
     // No wake is needed: the sweep finds due timers.
-    timer::set(tx, &s.id, s.next_look()).await?;
-    tell(tx, offering, s, "cooling_off_changed", json!({ "cooling_off_expired_at": before })).await
+    timer::set(tx, &s.id, s.next_due()).await?;
+    write_event(tx, offering, s, "cooling_off_changed", json!({ "cooling_off_expired_at": before })).await
 }

@@ -10,7 +10,7 @@ use chrono::{DateTime, Utc};
 use serde_json::json;
 
 use crate::db::{Tx, expect_updated};
-use crate::narrow::Created;
+use crate::filter::CreatedBetween;
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
@@ -158,7 +158,7 @@ pub async fn find(tx: &mut Tx, id: &str, owner: &Owner) -> Result<Endpoint> {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub created: Created,
+    pub created: CreatedBetween,
 }
 
 /// A page of an owner's endpoints, newest first, and their number.

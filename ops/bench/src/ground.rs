@@ -39,7 +39,7 @@ impl Ground {
             agents.push((address, Roles::ALL));
         }
         let config = ChainConfig { endpoints: vec![node.url.clone()], poll_milliseconds: 20, ..ChainConfig::default() };
-        let chain = Chain::over_http(config).expect("the configuration is sound");
+        let chain = Chain::http(config).expect("the configuration is sound");
         let deployer = KEYS[0].parse().expect("a key of anvil");
         let deployer = Signer::raw(deployer, Profile::Development).expect("a key of anvil");
         let platform = Platform::deploy(&chain, &deployer, &agents).await.expect("the platform deploys");

@@ -94,7 +94,7 @@ impl Action {
     }
 
     /// The roles that can approve it.
-    pub const fn checkers(&self) -> &'static [Role] {
+    pub const fn approver_roles(&self) -> &'static [Role] {
         match self {
             Self::Mint(_)
             | Self::Payout(_)
@@ -113,7 +113,7 @@ impl Action {
 
     /// Whether only admins can approve it. There may be only one admin.
     pub fn takes_admins(&self) -> bool {
-        self.checkers() == [Role::Admin]
+        self.approver_roles() == [Role::Admin]
     }
 
     /// Whether its execution must ask the chain. Such an action is executed by the engine, not in the commit of the approval.

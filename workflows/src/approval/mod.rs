@@ -48,7 +48,7 @@ pub struct Decision {
 }
 
 /// Requests an approval for an action. An action that could not be executed now is refused.
-pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
+pub async fn request(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Approval> {
     action.check(tx, settings).await?;
     let (by_admins, about, payload) = (action.takes_admins(), action.about(), action.payload()?);
     let request = NewRequest { action: action.word(), by_admins, about, payload };
@@ -59,7 +59,7 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, action: Action, by: &Requeste
 /// changes. A single admin can approve their own request after the waiting time.
 pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: Decision) -> Result<Approval> {
     let mut a = decidable(tx, &d, DecisionKind::Approve).await?;
-    let payload = a.sealed().inspect_err(|_| {
+    let payload = a.verified_payload().inspect_err(|_| {
         tracing::error!(approval.id = %a.id, "the payload of an approval was changed outside the platform");
     })?;
     if payload_sha256 != a.payload_sha256 {
@@ -71,7 +71,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
     }
     let action = Action::read(&a.id, payload)?;
     validate_summary(&a, &action)?;
-    if !d.roles.any_of(action.checkers()) {
+    if !d.roles.any_of(action.approver_roles()) {
         let detail = format!("The role {} cannot approve {}.", d.roles, a.action);
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
@@ -96,7 +96,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         request_id: d.by.request_id.clone(),
         idempotency_key: a.idempotency_key.clone(),
     };
-    tx.mark().await?;
+    tx.savepoint().await?;
     match action.execute(tx, settings, &requester).await {
         Ok(done) => {
             a.operation_id = done.operation_id;
@@ -104,7 +104,7 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
             approval::transition(tx, &mut a, Move::Execute, "engine", "executed").await?;
         }
         Err(error) => {
-            tx.rewind().await?;
+            tx.rollback_to_savepoint().await?;
             fail(tx, &mut a, error).await?;
         }
     }
@@ -160,7 +160,7 @@ async fn decidable(tx: &mut Tx, d: &Decision, kind: DecisionKind) -> Result<Appr
             return Err(lone_admin::self_approval());
         }
         // For a person outside the staff, the approvals of others do not exist.
-        (false, true) if !d.roles.is_staff() => return Err(approval::missing(&a.id)),
+        (false, true) if !d.roles.is_staff() => return Err(approval::not_found(&a.id)),
         (false, true) => {
             let detail = format!("Only the requester {} can cancel this approval. Reject it instead.", a.maker);
             return Err(Error::refused(Code::RoleForbidden, detail));
@@ -193,7 +193,7 @@ async fn fail(tx: &mut Tx, a: &mut Approval, error: Error) -> Result<()> {
 }
 
 /// Makes the due move of an approval: its expiry, or the execution by the engine. An early, late or repeated wake finds nothing to do.
-pub async fn act(engine: &Engine, approval_id: &str) -> Result<()> {
+pub async fn run_due(engine: &Engine, approval_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let a = match approval::find(&mut tx, approval_id).await {
         Err(Error::Refused { code: Code::NotFound, .. }) => return Ok(()),
@@ -223,7 +223,7 @@ async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
 
 /// Executes an approved action that asks the chain. While the chain is not available, it waits.
 async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
-    let outcome = match a.sealed().and_then(|payload| Action::read(&a.id, payload)) {
+    let outcome = match a.verified_payload().and_then(|payload| Action::read(&a.id, payload)) {
         Ok(Action::Abandon(request)) => {
             abandon::examine_agreed(engine, &request).await.map(|examined| (examined, request.reason))
         }
@@ -260,7 +260,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
         return Ok(0);
     }
     for a in &overdue {
-        match approval::postpone(&mut tx, a, now + Duration::seconds(operation::PATIENCE_SECONDS)).await {
+        match approval::postpone(&mut tx, a, now + Duration::seconds(operation::WAKE_AGAIN_SECONDS)).await {
             Err(Error::Stale { .. }) => continue,
             postponed => postponed?,
         }

@@ -23,7 +23,7 @@ pub async fn from(tx: &mut Tx, maker: &str) -> Result<Option<DateTime<Utc>>> {
 
 /// Notifies the staff, if the action can be approved alone.
 pub async fn notify_staff(tx: &mut Tx, a: &Approval) -> Result<()> {
-    if a.alone_from.is_some() { email_link::tell_staff(tx, &a.id).await } else { Ok(()) }
+    if a.alone_from.is_some() { email_link::notify_staff(tx, &a.id).await } else { Ok(()) }
 }
 
 /// The refusal of a requester who decides their own request.
@@ -39,12 +39,12 @@ pub async fn approve_alone(tx: &mut Tx, a: &mut Approval) -> Result<()> {
     let Some(from) = a.alone_from.filter(|_| !another) else {
         return Err(self_approval());
     };
-    let unsent = email_link::untold(tx, &a.id).await?;
+    let unsent = email_link::unsent_count(tx, &a.id).await?;
     if unsent > 0 {
         let detail = format!("{unsent} of the mails that notify the staff are not sent yet. Wait for them.");
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    if !approval::take_alone(tx, a).await? {
+    if !approval::use_alone(tx, a).await? {
         let from = from.format("%Y-%m-%d %H:%M UTC");
         let detail = format!(
             "You are the only admin. From {from} you can approve this yourself, unless there is another admin by then."

@@ -4,8 +4,8 @@ use alloy_primitives::Address;
 use muniment_activities::line;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
-use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::{Code, Error, Result, contract, money};
 
 /// The type of the items that hold the live keys of compliance operations.
@@ -72,12 +72,12 @@ impl TokenContext {
 
     /// A new operation number on the token.
     pub async fn operation_number(&self, tx: &mut Tx) -> Result<u64> {
-        Ok(contract::take_op_numbers(tx, self.offering.chain_id, self.token, 1).await?.cast_unsigned())
+        Ok(contract::reserve_op_numbers(tx, self.offering.chain_id, self.token, 1).await?.cast_unsigned())
     }
 
     /// The id of the unfinished operation of a subject.
     pub async fn unfinished_operation(&self, tx: &mut Tx, subject: Subject) -> Result<Option<String>> {
-        item::live_operation(tx, ITEM_TYPE, &self.key(subject)).await
+        operation_item::live_operation(tx, ITEM_TYPE, &self.key(subject)).await
     }
 
     /// Writes the subjects as items of an operation. Their live keys refuse another operation meanwhile.
@@ -90,7 +90,7 @@ impl TokenContext {
             }),
             quantity: Dec(0),
         };
-        item::insert(tx, operation_id, ITEM_TYPE, &subjects.iter().map(item).collect::<Vec<_>>()).await
+        operation_item::insert(tx, operation_id, ITEM_TYPE, &subjects.iter().map(item).collect::<Vec<_>>()).await
     }
 
     fn key(&self, subject: Subject) -> String {

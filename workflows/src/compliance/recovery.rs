@@ -51,7 +51,7 @@ async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<()> {
 /// Gives the investor the new wallet. Pending mints and payments go there.
 pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256, block_number: i64) -> Result<()> {
     let Some(old) = wallet::find(tx, call.lost).await? else { return Ok(()) };
-    wallet::follow(tx, &old, call.replacement).await?;
+    wallet::record_recovery(tx, &old, call.replacement).await?;
     let offering_id = op.offering_id.as_deref().unwrap_or_default();
     let moved = subscription::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
     entitlement::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;

@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
-use muniment_domain::reason::{Force, Reason};
+use muniment_domain::reason::{ForceReason, Reason};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -121,7 +121,7 @@ pub struct ForceTransferRequest {
     /// The quantity, in the token's decimals.
     pub quantity: String,
     /// The reason, from a shorter list.
-    pub reason_code: Force,
+    pub reason_code: ForceReason,
     /// The case in the operator's own files.
     pub case_reference: Option<String>,
     /// The SHA-256 of the legal document.

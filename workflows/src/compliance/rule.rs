@@ -50,8 +50,8 @@ impl TokenContext {
     pub async fn check(&self, tx: &mut Tx, rule: Rule, terms: &Terms<'_>, subjects: &[Subject]) -> Result<()> {
         let (holder, recipient) = (terms.holder, terms.recipient);
         match rule {
-            Rule::HolderAllowed => wallet_claim::allow(tx, holder.0, holder.1).await,
-            Rule::RecipientAllowed => wallet_claim::allow(tx, recipient.0, recipient.1).await,
+            Rule::HolderAllowed => wallet_claim::check_address(tx, holder.0, holder.1).await,
+            Rule::RecipientAllowed => wallet_claim::check_address(tx, recipient.0, recipient.1).await,
             Rule::RecipientDiffers => recipient_differs(terms),
             Rule::PartitionExists => self.partition_exists(tx, terms.partition).await,
             Rule::QuantityValid => self.units(terms.quantity).map(drop),

@@ -10,7 +10,7 @@ use muniment_activities::heads::Heads;
 use muniment_activities::logs::LogFilter;
 use muniment_activities::receipt::Receipt;
 use muniment_domain::attempt::{self, Attempt};
-use muniment_domain::chain::{self, Chain as Cursor, Foreign};
+use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::lane::{self as lanes, Lane};
@@ -137,7 +137,7 @@ async fn foreign(
     seen: &[KeyUse],
     receipts: &mut Vec<Receipt>,
     gap: (u64, u64),
-) -> Result<Vec<Foreign>, Walk> {
+) -> Result<Vec<ForeignTransaction>, Walk> {
     let mut strangers = Vec::new();
     for one in seen {
         for nonce in unexplained(one, receipts, gap.0) {

@@ -11,7 +11,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Error, Result, attempt, event, item};
+use muniment_domain::{Error, Result, attempt, event, operation_item};
 use serde_json::json;
 use sqlx::types::Json;
 
@@ -77,7 +77,7 @@ async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
     let nonces: Vec<(&str, i64)> = steps.iter().filter_map(|s| Some((s.lane_id.as_deref()?, s.nonce?))).collect();
     attempt::close_nonces(tx, &nonces).await?;
     operation::transition_all(tx, &mut ops, Move::Confirm, "engine", |_| FINAL.to_owned()).await?;
-    item::release_all(tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await
+    operation_item::release_all(tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await
 }
 
 /// Writes the final verdict on a step. The last open step also ends its operation.
@@ -135,13 +135,13 @@ async fn conclude(tx: &mut Tx, op: &mut Operation, tx_hash: B256) -> Result<()> 
         None if steps.iter().any(|s| s.state == State::Unsigned) => {
             // The inclusion of this step normally wakes the next one. After an adoption or a corrected receipt there was no such wake.
             if op.next_action_at.is_none() {
-                op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+                op.next_action_at = Some(tx.now() + Duration::seconds(operation::WAKE_AGAIN_SECONDS));
                 operation::save(tx, op).await?;
             }
             return queue::wake(tx, op).await;
         }
         None => return confirm(tx, op, tx_hash, Move::Confirm, "engine", FINAL).await,
-        Some(Outcome::Taken) => Move::GiveUp,
+        Some(Outcome::Foreign) => Move::GiveUp,
         Some(_) => Move::Fail,
     };
     let reason = op.error_message.clone().unwrap_or_default();
@@ -159,7 +159,7 @@ pub async fn confirm(
 ) -> Result<()> {
     op.tx_hash = Some(Hex(tx_hash));
     operation::transition(tx, op, by, actor, reason).await?;
-    item::release(tx, &op.id).await
+    operation_item::release(tx, &op.id).await
 }
 
 /// Applies a final effect to the domain.

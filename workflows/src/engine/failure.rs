@@ -65,7 +65,7 @@ pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason
     let now = db.clock().now();
     let known = |op: &Operation| op.blocked_reason.as_deref() == Some(reason);
     // A full lane is normal under load and needs no warning.
-    if let Some(op) = ops.iter().find(|op| reason != operation::LANE_FULL && !known(op)) {
+    if let Some(op) = ops.iter().find(|op| reason != operation::WAITS_FOR_LANE && !known(op)) {
         tracing::warn!(operation.id = %op.id, reason, "{} operations wait", ops.len());
     }
     // One that was woken early and waits for the same reason keeps its time.
@@ -94,7 +94,7 @@ async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason:
     let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
     // An operation in a lane's queue is taken by the lane. The wake is only a safeguard.
     let pause = match reason {
-        operation::LANE_FULL => queue::LINE_SECONDS,
+        operation::WAITS_FOR_LANE => queue::LINE_SECONDS,
         _ => settings.outage_pause_seconds.cast_signed(),
     };
     for op in &mut ops {
@@ -129,7 +129,7 @@ async fn end(db: &Db, mut op: Operation, by: Move, problem: Problem, point: Poin
     if steps.iter().any(|s| matches!(s.state, State::Signed | State::Included)) {
         // A terminal status waits for every signed step. When the step before this one is final, the refusal comes again and counts.
         op.blocked_reason = Some(format!("step_not_final: {}", problem.message));
-        op.next_action_at = Some(tx.now() + Duration::seconds(operation::PATIENCE_SECONDS));
+        op.next_action_at = Some(tx.now() + Duration::seconds(operation::WAKE_AGAIN_SECONDS));
         operation::save(&mut tx, &mut op).await?;
         return tx.commit(Point::Fault).await;
     }

@@ -66,7 +66,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         match decide(engine, network, &mut known, one).await {
             Ok(Some(one)) => settled.push(one),
             Ok(None) => _ = waiting.insert(operation_id),
-            Err(Failure::Domain(error)) if error.is_of_rows() => {
+            Err(Failure::Domain(error)) if error.is_row_error() => {
                 waiting.insert(operation_id);
                 damaged.push((op, error));
             }
@@ -130,7 +130,7 @@ fn damaged_pause(engine: &Engine) -> Duration {
 /// Leaves an operation in its status, with the reason and an alert: its effect is final, and a person must repair its rows. The pause
 /// starts with this write. An operation that another move changed meanwhile is skipped.
 async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<()> {
-    let reason = format!("{}: {error}", operation::DAMAGED);
+    let reason = format!("{}: {error}", operation::UNREADABLE);
     if op.blocked_reason.as_ref() != Some(&reason) {
         tracing::error!(operation.id = %op.id, "a final result cannot be written: {error}");
     }
@@ -234,14 +234,14 @@ async fn verdict(
         Ok(Simulation::Reverts(revert)) => Some(revert),
         _ => None,
     };
-    if reason.as_ref().is_some_and(Revert::is_done_before) {
+    if reason.as_ref().is_some_and(Revert::is_already_executed) {
         match execution::find(engine, network, op, step).await? {
             Executed::Ours(done) => {
                 conclude::adopt(engine, op, step, &done).await?;
                 return Ok(None);
             }
             Executed::Other(hash) => {
-                return Ok(Some(Verdict::Undone(Outcome::Taken, execution::op_id_conflict(step, hash))));
+                return Ok(Some(Verdict::Undone(Outcome::Foreign, execution::op_id_conflict(step, hash))));
             }
             Executed::NotFound => return Ok(None),
         }
@@ -259,7 +259,7 @@ async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
     }
     match write_together(engine, &settled).await {
         Ok(()) => return Ok(Damaged::new()),
-        Err(error) if error.is_of_rows() || matches!(error, Error::Stale { .. }) => {}
+        Err(error) if error.is_row_error() || matches!(error, Error::Stale { .. }) => {}
         Err(error) => return Err(error),
     }
     let mut unwritten = Damaged::new();
@@ -282,7 +282,7 @@ async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
     for _ in 0..WRITES {
         match write_together(engine, std::slice::from_ref(one)).await {
             Ok(()) => return Ok(None),
-            Err(error) if error.is_of_rows() => return Ok(Some(error)),
+            Err(error) if error.is_row_error() => return Ok(Some(error)),
             Err(error @ Error::Stale { .. }) => stale = Some(error),
             Err(error) => return Err(error),
         }
@@ -301,7 +301,7 @@ async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
 }
 
 /// Ends a step whose nonce a final, proved foreign transaction took: it can never be executed in this cycle.
-async fn taken_by_foreign(engine: &Engine, proof: &chain::Foreign) -> Result<()> {
+async fn taken_by_foreign(engine: &Engine, proof: &chain::ForeignTransaction) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let lanes = muniment_domain::lane::of_chain(&mut tx, proof.chain_id).await?;
     let Some(lane) = lanes.iter().find(|l| l.signer == proof.signer) else { return Ok(()) };
@@ -316,6 +316,6 @@ async fn taken_by_foreign(engine: &Engine, proof: &chain::Foreign) -> Result<()>
         proof.nonce, proof.signer, proof.tx_hash
     );
     let problem = Problem { stage: Stage::Tracking, code: "nonce_consumed_externally".to_owned(), message, data: None };
-    conclude::settle(&mut tx, &mut op, &mut step, Verdict::Undone(Outcome::Taken, problem), proof.tx_hash.0).await?;
+    conclude::settle(&mut tx, &mut op, &mut step, Verdict::Undone(Outcome::Foreign, problem), proof.tx_hash.0).await?;
     tx.commit(Point::Finalise).await
 }

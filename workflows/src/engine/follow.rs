@@ -9,7 +9,7 @@ use muniment_activities::block::{Block, BlockTx};
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::heads::Heads;
 use muniment_activities::receipt::Receipt;
-use muniment_domain::chain::{self, Chain as Cursor, Foreign, Header};
+use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Status};
@@ -44,7 +44,7 @@ pub enum Pass {
 struct Found {
     block: Block,
     receipts: Vec<Receipt>,
-    foreign: Vec<Foreign>,
+    foreign: Vec<ForeignTransaction>,
 }
 
 /// Makes one pass.
@@ -251,8 +251,8 @@ async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block
 }
 
 /// The proof of a foreign transaction: one of a platform key that the platform did not sign.
-pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> Foreign {
-    Foreign {
+pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_hash: B256) -> ForeignTransaction {
+    ForeignTransaction {
         chain_id,
         signer: Hex(signer),
         nonce: nonce.cast_signed(),
@@ -330,7 +330,7 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Resul
             why: e.to_string(),
         })?));
     }
-    attempt::note_blocks(tx, &found).await?;
+    attempt::record_blocks(tx, &found).await?;
     let mut ids: Vec<&str> = found.iter().map(|attempt| attempt.operation_id.as_str()).collect();
     ids.sort_unstable();
     ids.dedup();

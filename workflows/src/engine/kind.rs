@@ -3,7 +3,7 @@
 use futures::future::{BoxFuture, FutureExt, ready};
 use muniment_activities::chain::Chain;
 use muniment_activities::fault::Fault;
-use muniment_activities::operation::{ExecutedAt, is_operation_executed, operation_executed};
+use muniment_activities::operation::{Execution, find_execution, is_operation_executed};
 use muniment_activities::receipt::Receipt;
 use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call};
@@ -48,9 +48,9 @@ pub trait OperationKind: Send + Sync {
         chain: &'a Chain,
         step: &'a Step,
         since: u64,
-    ) -> BoxFuture<'a, Result<Option<ExecutedAt>, Fault>> {
+    ) -> BoxFuture<'a, Result<Option<Execution>, Fault>> {
         match step.op_number {
-            Some(number) => operation_executed(chain, step.target.0, number.cast_unsigned(), since).boxed(),
+            Some(number) => find_execution(chain, step.target.0, number.cast_unsigned(), since).boxed(),
             None => ready(Ok(None)).boxed(),
         }
     }

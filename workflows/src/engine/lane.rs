@@ -1,7 +1,7 @@
 //! The safety of a lane: if the chain knows more transactions of a key than the database, nothing is signed with it until a person decides.
 
 use muniment_activities::chain::Tag;
-use muniment_domain::chain::{self, Foreign};
+use muniment_domain::chain::{self, ForeignTransaction};
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;
@@ -54,7 +54,7 @@ async fn quarantine(tx: &mut Tx, lane: &Lane, reason: &str) -> Result<()> {
 }
 
 /// Stores a foreign transaction as proof, and quarantines its lane.
-pub async fn note_foreign(tx: &mut Tx, foreign: &Foreign) -> Result<()> {
+pub async fn note_foreign(tx: &mut Tx, foreign: &ForeignTransaction) -> Result<()> {
     if !chain::add_foreign(tx, foreign).await? {
         return Ok(());
     }

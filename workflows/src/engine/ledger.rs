@@ -3,7 +3,7 @@
 //!
 //! 1. `index` asks for the events up to the final block, from as many endpoints as the quorum requires. The question carries the hash of
 //!    the last block, so that an endpoint that lags cannot hide events.
-//! 2. `muniment_domain::book` applies the events in order. Events, balances and cursor change in one commit.
+//! 2. `muniment_domain::ledger` applies the events in order. Events, balances and cursor change in one commit.
 //! 3. All tokens that are up to date share the chain's cursor, so a block updates one row. Above 200 tokens the question names kinds of
 //!    events instead of addresses. A new token joins the others; a token that is read again has its own cursor until it has caught up.
 //! 4. An operation is settled only when its token is read up to its block. So a confirmed mint is always in the balances.
@@ -15,14 +15,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use muniment_activities::fault::Fault;
-use muniment_activities::logs::{PlacedLog, Wanted};
+use muniment_activities::logs::{ChainLog, EventFilter};
 use muniment_activities::receipt::Receipt;
-use muniment_activities::token_event::{Change, Movement, TOPICS, moves_books, read};
+use muniment_activities::token_event::{Change, Movement, TOPICS, changes_ledger, read};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
 use muniment_domain::token_event::{self, Kind, TokenEvent};
-use muniment_domain::token_read::{self, Cursor, Pace, TokenRead};
+use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
 use muniment_domain::{Error, Result, chain};
 
 use crate::engine::follow::Walk;
@@ -54,7 +54,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
         if followed.halted_reason.is_some() {
             return Ok(());
         }
-        let apart = token_read::apart(&mut tx, network.id()).await?;
+        let apart = token_read::behind(&mut tx, network.id()).await?;
         let together = joint_question(&mut tx, &read, followed.final_number, &apart).await?;
         drop(tx);
         let mut moved = false;
@@ -76,7 +76,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
 /// The request for the tokens at the chain's cursor, and for new tokens close behind it.
 async fn joint_question(tx: &mut Tx, read: &TokenRead, last: i64, apart: &[Cursor]) -> Result<Option<Question>> {
     let to = last.min(read.block_number + BLOCKS_PER_QUESTION);
-    let near = |t: &&Cursor| t.pace == Pace::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
+    let near = |t: &&Cursor| t.pace == ReadMode::New && (to - BLOCKS_PER_QUESTION..to).contains(&t.block_number);
     let apart: Vec<Cursor> = apart.iter().filter(near).cloned().collect();
     if apart.is_empty() && to <= read.block_number {
         return Ok(None);
@@ -124,7 +124,7 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
 async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
     let mut tx = engine.db.begin().await?;
     let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
-    token_read::forget(&mut tx, &cursor).await?;
+    token_read::reset(&mut tx, &cursor).await?;
     tx.commit(Point::Index).await?;
     Ok(true)
 }
@@ -139,14 +139,14 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
     let mut tx = engine.db.read().await?;
     let last = chain::header(&mut tx, network.id(), to).await?.map(|header| header.hash.0);
     drop(tx);
-    let wanted = Wanted { contracts: &contracts, topics: TOPICS };
+    let wanted = EventFilter { contracts: &contracts, topics: TOPICS };
     let mut logs = network.chain.final_logs(&wanted, (from.cast_unsigned(), to.cast_unsigned()), last).await?;
     let tokens = match &question.tokens {
         Some(tokens) => tokens.clone(),
         None => platform_tokens(engine, network, &logs, &question.apart).await?,
     };
     let tokens: BTreeMap<Address, Cursor> = tokens.into_iter().map(|token| (token.token_address.0, token)).collect();
-    let news = |token: &Cursor, log: &PlacedLog| token.block_number < log.block_number.cast_signed();
+    let news = |token: &Cursor, log: &ChainLog| token.block_number < log.block_number.cast_signed();
     logs.retain(|log| tokens.get(&log.address).is_some_and(|token| news(token, log)));
     let times = times(network, &logs).await?;
     let mut events = Vec::new();
@@ -171,19 +171,19 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
 async fn platform_tokens(
     engine: &Engine,
     network: &Network,
-    logs: &[PlacedLog],
+    logs: &[ChainLog],
     apart: &[Cursor],
 ) -> Result<Vec<Cursor>> {
     let told: BTreeSet<Address> = logs.iter().map(|log| log.address).collect();
     let mut tx = engine.db.read().await?;
     let mut tokens = token_read::among(&mut tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
     // Tokens with their own cursor have their own requests.
-    tokens.retain(|token| token.pace == Pace::Chain);
+    tokens.retain(|token| token.pace == ReadMode::Chain);
     tokens.extend_from_slice(apart);
     Ok(tokens)
 }
 
-fn row(chain_id: i64, offering_id: &str, log: &PlacedLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
+fn row(chain_id: i64, offering_id: &str, log: &ChainLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
     TokenEvent {
         chain_id,
         block_number: log.block_number.cast_signed(),
@@ -206,8 +206,8 @@ const fn kind(change: Change) -> Kind {
     match change {
         Change::Transfer => Kind::Transfer,
         Change::Lock => Kind::Lock,
-        Change::Cut => Kind::Cut,
-        Change::Hold => Kind::Hold,
+        Change::ReduceLock => Kind::ReduceLock,
+        Change::FreezeUnits => Kind::FreezeUnits,
         Change::Freeze => Kind::Freeze,
         Change::Unfreeze => Kind::Unfreeze,
         Change::Restrict => Kind::Restrict,
@@ -249,7 +249,7 @@ impl Known {
 /// The number of ledger events in a receipt, for each contract.
 fn count_events(receipt: &Receipt) -> BTreeMap<Address, i64> {
     let mut told = BTreeMap::new();
-    for log in receipt.logs.iter().filter(|log| moves_books(log)) {
+    for log in receipt.logs.iter().filter(|log| changes_ledger(log)) {
         *told.entry(log.address).or_default() += 1;
     }
     told
@@ -267,7 +267,7 @@ pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> 
 }
 
 /// The times of the events' blocks. The blocks must still be the canonical ones at their heights.
-async fn times(network: &Network, logs: &[PlacedLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
+async fn times(network: &Network, logs: &[ChainLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
     let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
     let numbers: Vec<u64> = blocks.keys().copied().collect();
     let mut times = BTreeMap::new();
@@ -301,9 +301,9 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
         let restricted = if reached { newly_restricted(question, events) } else { BTreeSet::new() };
         let mut tx = engine.db.begin().await?;
         for id in &restricted {
-            muniment_domain::offering::hold(&mut tx, id).await?;
+            muniment_domain::offering::lock_row(&mut tx, id).await?;
         }
-        token_read::take(&mut tx, read, &question.apart, up_to, now).await?;
+        token_read::apply(&mut tx, read, &question.apart, up_to, now).await?;
         for id in &restricted {
             (engine.platform.on_restriction)(&mut tx, id).await?;
         }

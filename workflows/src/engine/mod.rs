@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use alloy_primitives::Address;
-use muniment_activities::policy::{Gate, Target};
+use muniment_activities::policy::{PolicyGate, Target};
 use muniment_domain::contract::Kind;
 use muniment_domain::db::Db;
 use muniment_domain::lease::Holder;
@@ -74,13 +74,13 @@ impl Engine {
     }
 
     /// The signing policy of a chain for calls of these targets, with the platform's current contracts.
-    pub async fn gate(&self, network: &Network, targets: &[Address]) -> Result<Gate, Error> {
+    pub async fn gate(&self, network: &Network, targets: &[Address]) -> Result<PolicyGate, Error> {
         let mut tx = self.db.read().await?;
-        let mut gate = Gate::of(&network.chain.config);
+        let mut gate = PolicyGate::of(&network.chain.config);
         for coin in &network.chain.config.payout_tokens {
             gate = gate.with(coin.address, Target::Asset);
         }
-        for (address, kind) in contract::for_gate(&mut tx, network.id(), targets).await? {
+        for (address, kind) in contract::for_policy_gate(&mut tx, network.id(), targets).await? {
             match kind {
                 Kind::Factory => gate = gate.with(address.0, Target::Factory),
                 Kind::Token => gate = gate.with(address.0, Target::Token),

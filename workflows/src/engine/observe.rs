@@ -1,6 +1,6 @@
 //! The state of the signers on their chain, read from time to time so that no API request waits for a node.
 
-use muniment_domain::lane::{self, Observed};
+use muniment_domain::lane::{self, ChainState};
 use muniment_domain::point::Point;
 use muniment_domain::{Result, chain};
 
@@ -13,7 +13,7 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
     let lanes = lane::of_chain(&mut tx, network.id()).await?;
     drop(tx);
     let addresses: Vec<_> = lanes.iter().map(|lane| lane.signer.0).collect();
-    let standings = match network.chain.standings(&addresses, cursor.final_number.cast_unsigned()).await {
+    let standings = match network.chain.signer_states(&addresses, cursor.final_number.cast_unsigned()).await {
         Ok(standings) => standings,
         Err(fault) => {
             tracing::info!(chain.id = network.id(), "the signers are read again later: {fault}");
@@ -22,14 +22,14 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
     };
     let mut tx = engine.db.begin().await?;
     for (lane, standing) in lanes.iter().zip(standings) {
-        let seen = Observed {
+        let seen = ChainState {
             latest: standing.latest.cast_signed(),
             pending: standing.pending.cast_signed(),
             finalized: standing.finalized.cast_signed(),
             balance: standing.balance,
             is_agent: standing.is_agent,
         };
-        lane::note_observed(&mut tx, &lane.id, &seen).await?;
+        lane::record_chain_state(&mut tx, &lane.id, &seen).await?;
     }
     tx.commit(Point::Housekeeping).await
 }

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, U256};
-use muniment_activities::payout;
+use muniment_activities::payout_calldata;
 use muniment_domain::db::Tx;
 use muniment_domain::{Result, clock, payout_day};
 
@@ -51,7 +51,7 @@ impl Day {
         for (asset, sum) in &self.now {
             let read = self.read.get(asset);
             if read != Some(sum) {
-                payout_day::raise(tx, self.chain_id, *asset, self.day, read.copied(), *sum).await?;
+                payout_day::set_sum(tx, self.chain_id, *asset, self.day, read.copied(), *sum).await?;
             }
         }
         Ok(())
@@ -60,5 +60,5 @@ impl Day {
 
 /// The asset and the amount of a call. If its arguments cannot be read, the signing policy refuses it.
 fn payment_of(calldata: &[u8]) -> Option<(Address, U256)> {
-    payout::moved(calldata).ok().flatten()
+    payout_calldata::money_moved(calldata).ok().flatten()
 }

@@ -9,10 +9,10 @@ use muniment_activities::fees::Fees;
 use muniment_activities::gas;
 use muniment_activities::operation::is_operation_executed;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation, Trial};
+use muniment_activities::simulate::{At, Call, Simulation, SimulationRequest};
 use muniment_domain::Error;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{LANE_FULL, Operation, Problem, Stage};
+use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};
 use muniment_domain::step::{self, Step};
 
 use crate::engine::conclude;
@@ -80,7 +80,7 @@ pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: S
     // Of several calls of the same shape one is estimated, and the others are tried with its gas.
     let mut shapes = HashSet::new();
     let is_first = |(due, lane): &(Due, Lane)| {
-        trial(network, due, lane).enough.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
+        trial(network, due, lane).known_gas.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
     };
     let (first, alike): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_first);
     for ready in [first, alike] {
@@ -93,7 +93,7 @@ async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tr
     if ready.is_empty() {
         return;
     }
-    let trials: Vec<Trial> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
+    let trials: Vec<SimulationRequest> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
     let simulated = network.chain.simulate_all(&trials).await;
     for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
         let outcome = decide(engine, network, &due, lane, trial, simulated).await;
@@ -111,11 +111,11 @@ async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare
     Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
 }
 
-fn trial(network: &Network, due: &Due, lane: &Lane) -> Trial {
+fn trial(network: &Network, due: &Due, lane: &Lane) -> SimulationRequest {
     let (target, data) = (due.step.target.0, Bytes::from(due.step.calldata.clone()));
     // A call above the gas cap would only be refused; an estimate gives its real need.
-    let enough = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
-    Trial { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, enough }
+    let known_gas = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
+    SimulationRequest { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, known_gas }
 }
 
 async fn decide(
@@ -123,7 +123,7 @@ async fn decide(
     network: &Network,
     due: &Due,
     lane: Lane,
-    trial: &Trial,
+    trial: &SimulationRequest,
     simulated: Result<Simulation, Fault>,
 ) -> Result<Outcome, Failure> {
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
@@ -133,7 +133,7 @@ async fn decide(
             return reverted(engine, network, &due.op, &due.step, &trial.call, due.at, revert).await;
         }
     };
-    if trial.enough != Some(estimate) {
+    if trial.known_gas != Some(estimate) {
         network.learn_gas(due.step.target.0, &trial.call.data, estimate);
     }
     let gas_limit = match gas::limit(estimate, network.chain.config.gas_cap) {
@@ -202,7 +202,7 @@ impl Lanes {
             open = active.into_iter().filter(|lane| under_way(lane) < room + spare(&lane.id)).collect();
         }
         if open.is_empty() {
-            return Err(Failure::Blocked(LANE_FULL.to_owned()));
+            return Err(Failure::Blocked(WAITS_FOR_LANE.to_owned()));
         }
         let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
         let chosen = open.swap_remove(spread % open.len()).clone();
@@ -220,7 +220,7 @@ async fn reverted(
     at: At,
     revert: Revert,
 ) -> Result<Outcome, Failure> {
-    if revert.is_done_before() {
+    if revert.is_already_executed() {
         return adopt(engine, network, op, step).await;
     }
     let mut tx = engine.db.read().await?;

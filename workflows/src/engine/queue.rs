@@ -86,10 +86,10 @@ pub async fn line_up(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
     let (first, rest) = ops.split_at_mut(ops.len().min(WOKEN_OF_A_LINE));
     for op in first {
         op.blocked_reason = None;
-        op.next_action_at = Some(now + Duration::seconds(operation::PATIENCE_SECONDS));
+        op.next_action_at = Some(now + Duration::seconds(operation::WAKE_AGAIN_SECONDS));
     }
     for op in rest {
-        op.blocked_reason = Some(operation::LANE_FULL.to_owned());
+        op.blocked_reason = Some(operation::WAITS_FOR_LANE.to_owned());
         op.next_action_at = Some(now + Duration::seconds(LINE_SECONDS));
     }
     operation::save_all(tx, ops).await?;
@@ -115,7 +115,7 @@ fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>
 
 async fn push_all(tx: &mut Tx, queue: &str, tasks: Vec<Task<Vec<u8>>>, at: DateTime<Utc>) -> Result<()> {
     if at <= tx.now() {
-        tx.ring_after_commit();
+        tx.notify_after_commit();
     }
     match &mut tx.conn {
         Conn::Sqlite(conn) => {

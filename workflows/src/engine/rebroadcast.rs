@@ -6,7 +6,7 @@ use alloy_primitives::{Bytes, U256};
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::config::ChainConfig;
 use muniment_activities::fees::{self, Bump, Fees};
-use muniment_activities::payout::spender;
+use muniment_activities::payout_calldata::spender;
 use muniment_activities::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
@@ -14,7 +14,7 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
-use muniment_domain::{Error, Result, chain, wish};
+use muniment_domain::{Error, Result, chain, command};
 
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
@@ -194,10 +194,10 @@ pub async fn store_and_send(
     attempt::insert(&mut tx, std::slice::from_ref(&attempt)).await?;
     // Marked in this commit, so that a command whose answer was lost is not carried out twice.
     if kind == Kind::Cancel {
-        wish::fulfil(&mut tx, &op.id, wish::Kind::Noop, "racing").await?;
+        command::complete(&mut tx, &op.id, command::Kind::Noop, "racing").await?;
     }
     if point == Point::SpeedUp {
-        wish::fulfil(&mut tx, &op.id, wish::Kind::SpeedUp, "replaced").await?;
+        command::complete(&mut tx, &op.id, command::Kind::SpeedUp, "replaced").await?;
     }
     tx.commit(point).await?;
     tracing::info!(operation.id = %op.id, attempt.number = number, attempt.kind = %kind, tx.hash = %Hex(signed.hash), "replaced");

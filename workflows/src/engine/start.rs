@@ -100,7 +100,7 @@ impl Engine {
     pub async fn meet(&self, network: &Network) -> Result<(), StartError> {
         let chain_id = network.id();
         let fault = |fault| StartError::Chain { chain_id, fault };
-        let contact = network.chain.contact().await.map_err(fault)?;
+        let contact = network.chain.check_endpoints().await.map_err(fault)?;
         let heads = network.chain.heads().await.map_err(fault)?;
         let mut counts = Vec::new();
         for address in network.signers.keys() {
@@ -117,7 +117,7 @@ impl Engine {
             None if heads.latest.number <= YOUNG_BLOCKS => (0, contact.genesis),
             None => return Err(fault(Fault::Incomplete("the chain has no final block".to_owned()))),
         };
-        chain::meet(&mut tx, chain_id, contact.genesis, head, last).await?;
+        chain::insert(&mut tx, chain_id, contact.genesis, head, last).await?;
         let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
         if known != contact.genesis {
             return Err(StartError::OtherChain {

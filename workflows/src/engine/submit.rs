@@ -8,11 +8,11 @@ use alloy_primitives::{Address, Bytes, U256};
 use chrono::Duration as Span;
 use muniment_activities::classify::SendClass;
 use muniment_activities::operation::payload_hash;
-use muniment_activities::payout::spender;
-use muniment_activities::policy::{Gate, Permit};
-use muniment_activities::send::Sent;
+use muniment_activities::payout_calldata::spender;
+use muniment_activities::policy::{Permit, PolicyGate};
+use muniment_activities::send::SendResult;
 use muniment_activities::transaction::{Signed, Transaction};
-use muniment_domain::attempt::{self, Answered, Attempt, Kind};
+use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
@@ -47,7 +47,7 @@ pub async fn store(
     network: &Network,
     lane_id: &str,
     mut batch: Vec<Prepared>,
-    answers: &[Answered],
+    answers: &[SendAnswer],
 ) -> Result<(Vec<Attempt>, Vec<Prepared>)> {
     for _ in 0..RACES_MAX {
         let mut tx = engine.db.read().await?;
@@ -58,7 +58,7 @@ pub async fn store(
         batch = unmoved(&mut tx, batch).await?;
         drop(tx);
         if lane.mode != Mode::Active || unfunded {
-            park(engine, batch, &stopped(&lane, unfunded)).await?;
+            postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok((Vec::new(), Vec::new()));
         }
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
@@ -69,7 +69,7 @@ pub async fn store(
         }
         if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
             batch.extend(rest);
-            park(engine, batch, &doubt).await?;
+            postpone(engine, batch, &doubt).await?;
             return Ok((Vec::new(), Vec::new()));
         }
         let mut day = payout_limit::today(engine, network, &batch).await?;
@@ -109,7 +109,7 @@ async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>>
 }
 
 /// Keeps operations in their status, with the reason and the next time.
-pub async fn park(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
+pub async fn postpone(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
     let ops = batch.into_iter().map(|prepared| prepared.op).collect();
     failure::block(&engine.db, &engine.settings, ops, reason).await
 }
@@ -169,7 +169,7 @@ async fn sign(
 pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
     let data = Bytes::from(step.calldata.clone());
     let is_ours = step.payload_hash.is_none_or(|hash| hash.0 == payload_hash(&data));
-    if is_ours && op.is_as_accepted() {
+    if is_ours && op.has_accepted_payload() {
         return None;
     }
     let what = if is_ours { "payload".to_owned() } else { format!("call of step {}", step.position) };
@@ -185,7 +185,7 @@ pub fn changed(op: &Operation, step: &Step) -> Option<Problem> {
 /// Checks the signing policy and the daily payout limit, then signs.
 pub async fn sign_one(
     network: &Network,
-    gate: &Gate,
+    gate: &PolicyGate,
     signer: Address,
     transaction: &Transaction,
     spent: U256,
@@ -242,7 +242,7 @@ pub fn new_attempt(
 }
 
 /// Stores nonces, signed transactions and statuses in one commit.
-async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[Answered]) -> Result<()> {
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[SendAnswer]) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
     let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
@@ -268,7 +268,7 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
     };
     operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
     operation::save_all(&mut tx, &mut later).await?;
-    attempt::note_sends(&mut tx, lane.chain_id, answers).await?;
+    attempt::record_sends(&mut tx, lane.chain_id, answers).await?;
     day.write(&mut tx).await?;
     tx.commit(Point::Sign).await
 }
@@ -280,17 +280,17 @@ pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -
 }
 
 /// The answers to a send, and whether the chain reported a nonce as already used.
-pub struct SendResult {
+pub struct Broadcast {
     /// One answer for each transaction.
-    pub answers: Vec<Answered>,
+    pub answers: Vec<SendAnswer>,
     /// Whether every transaction was accepted. Then it does not matter when the answers are recorded.
     pub all_taken: bool,
     doubted: Option<String>,
 }
 
-impl SendResult {
+impl Broadcast {
     /// Answers to transactions that were all accepted.
-    pub fn taken(answers: Vec<Answered>) -> Self {
+    pub fn taken(answers: Vec<SendAnswer>) -> Self {
         Self { answers, all_taken: true, doubted: None }
     }
 
@@ -301,8 +301,8 @@ impl SendResult {
 }
 
 /// Sends stored transactions, lowest nonce first.
-pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<SendResult> {
-    let mut sent = SendResult::nothing();
+pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Broadcast> {
+    let mut sent = Broadcast::nothing();
     if attempts.is_empty() {
         return Ok(sent);
     }
@@ -315,25 +315,25 @@ pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&At
     let at = engine.db.clock().now();
     for (attempt, answer) in attempts.iter().zip(&answers) {
         let text = in_words(answer);
-        if !matches!(answer, Sent::Accepted(_) | Sent::AlreadyKnown) {
+        if !matches!(answer, SendResult::Accepted(_) | SendResult::AlreadyKnown) {
             sent.all_taken = false;
             tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
         }
-        if matches!(answer, Sent::Refused(r) if r.class == SendClass::NonceTooLow) {
+        if matches!(answer, SendResult::Refused(r) if r.class == SendClass::NonceTooLow) {
             sent.doubted = Some(attempt.lane_id.clone());
         }
-        sent.answers.push(Answered { tx_hash: attempt.tx_hash.0, at, answer: text });
+        sent.answers.push(SendAnswer { tx_hash: attempt.tx_hash.0, at, answer: text });
     }
     Ok(sent)
 }
 
 /// Records the answers, and checks a lane whose nonce the chain reports as too low.
-pub async fn record_answers(engine: &Engine, network: &Network, sent: &SendResult) -> Result<()> {
+pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast) -> Result<()> {
     if sent.answers.is_empty() {
         return Ok(());
     }
     let mut tx = engine.db.begin().await?;
-    attempt::note_sends(&mut tx, network.id(), &sent.answers).await?;
+    attempt::record_sends(&mut tx, network.id(), &sent.answers).await?;
     if !network.followed_here.load(Ordering::Relaxed) {
         queue::notify_sent(&mut tx, network.id()).await?;
     }
@@ -345,15 +345,15 @@ pub async fn record_answers(engine: &Engine, network: &Network, sent: &SendResul
     Ok(())
 }
 
-fn in_words(answer: &Sent) -> String {
+fn in_words(answer: &SendResult) -> String {
     match answer {
-        Sent::Accepted(_) => "accepted".to_owned(),
-        Sent::AlreadyKnown => "already_known".to_owned(),
-        Sent::Refused(refusal) if refusal.class == SendClass::InsufficientFunds => {
+        SendResult::Accepted(_) => "accepted".to_owned(),
+        SendResult::AlreadyKnown => "already_known".to_owned(),
+        SendResult::Refused(refusal) if refusal.class == SendClass::InsufficientFunds => {
             format!("{}: {}", attempt::UNFUNDED, refusal.text)
         }
-        Sent::Refused(refusal) => format!("refused ({:?}): {}", refusal.class, refusal.text),
-        Sent::Unknown(text) => format!("unknown: {text}"),
+        SendResult::Refused(refusal) => format!("refused ({:?}): {}", refusal.class, refusal.text),
+        SendResult::Unknown(text) => format!("unknown: {text}"),
     }
 }
 

@@ -35,7 +35,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
         return Ok(0);
     }
     // An operation that moved between the read and the write has a new time already.
-    let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
+    let soon = now + Duration::seconds(operation::WAKE_AGAIN_SECONDS);
     let postponed: HashSet<String> = operation::postpone_all(&mut tx, &overdue, soon).await?.into_iter().collect();
     let due: Vec<&Operation> = overdue.iter().filter(|op| postponed.contains(&op.id)).collect();
     queue::wake_all(&mut tx, &due).await?;
@@ -47,9 +47,9 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
 /// Computes the chain hashes of new audit entries, and returns their number.
 pub async fn seal(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
-    let sealed = audit::seal(&mut tx, SEALS_PER_PASS).await?;
+    let sealed = audit::chain_entries(&mut tx, SEALS_PER_PASS).await?;
     if sealed > 0 {
-        tx.commit(Point::Seal).await?;
+        tx.commit(Point::Chain).await?;
     }
     Ok(sealed)
 }
@@ -58,7 +58,7 @@ pub async fn seal(engine: &Engine) -> Result<usize> {
 fn after_any_pause(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
     let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
-    now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::PATIENCE_SECONDS)
+    now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::WAKE_AGAIN_SECONDS)
 }
 
 /// Deletes expired rows: idempotency answers, old counters and login attempts, ended sessions and links, and finished jobs. Each commit
@@ -89,7 +89,7 @@ pub async fn prune(engine: &Engine) -> Result<()> {
 pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
-    let soon = now + Duration::seconds(operation::PATIENCE_SECONDS);
+    let soon = now + Duration::seconds(operation::WAKE_AGAIN_SECONDS);
     let due = operation::unfinished_overdue(&mut tx, soon, after_any_pause(engine, now), WAKES_AT_START).await?;
     let woken: Vec<&Operation> = due.iter().filter(|op| op.faults == 0).collect();
     queue::wake_all(&mut tx, &woken).await?;

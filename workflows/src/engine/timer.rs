@@ -24,7 +24,7 @@ pub async fn set(tx: &mut Tx, subject_id: &str, at: Option<DateTime<Utc>>) -> Re
 }
 
 /// Runs the timer of a subject if it is due. A superfluous or early call changes nothing.
-pub async fn ring(engine: &Engine, subject_id: &str) -> Result<()> {
+pub async fn run(engine: &Engine, subject_id: &str) -> Result<()> {
     let rung = act(engine, subject_id).await;
     match &rung {
         Ok(()) | Err(Error::Crashed(_)) => {}
@@ -43,7 +43,7 @@ async fn act(engine: &Engine, subject_id: &str) -> Result<()> {
     if let Some(timer) = timer {
         (timer.lock)(&mut tx, subject_id).await?;
     }
-    if timers::hold(&mut tx, subject_id).await?.is_none_or(|due| due > now) {
+    if timers::lock_row(&mut tx, subject_id).await?.is_none_or(|due| due > now) {
         return Ok(());
     }
     let next = match timer {
@@ -72,7 +72,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     let overdue = timers::due(&mut tx, now, RINGS_PER_PASS).await?;
     drop(tx);
     for subject_id in &overdue {
-        if let Err(error) = ring(engine, subject_id).await {
+        if let Err(error) = run(engine, subject_id).await {
             tracing::error!(timer.subject = subject_id, "the timer is run again later: {error}");
         }
     }

@@ -35,7 +35,7 @@ impl Request {
         if i.erased_at.is_some() {
             return Err(already_erased(&i.id));
         }
-        let obstacles = erasure::in_the_way(tx, &i.id).await?;
+        let obstacles = erasure::obstacles(tx, &i.id).await?;
         if obstacles.is_empty() {
             return Ok(());
         }
@@ -45,7 +45,7 @@ impl Request {
 
     /// Erases the personal data, in the commit of the approval.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
-        if !erasure::hold(tx, &self.investor_id).await? {
+        if !erasure::lock_row(tx, &self.investor_id).await? {
             return Err(already_erased(&self.investor_id));
         }
         self.check(tx).await?;

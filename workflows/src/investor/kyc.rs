@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investor::{self, Accreditation, Finding, Investor, Level, Move, Screening, Status};
-use muniment_domain::kyc::{self, Ground, NewCase};
+use muniment_domain::investor::{self, Accreditation, AccreditationDecision, Investor, Level, Move, Screening, Status};
+use muniment_domain::kyc::{self, Grounds, NewCase};
 use muniment_domain::policy::Limits;
 use muniment_domain::{Code, Error, Result, country};
 
@@ -49,7 +49,7 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
         }
     }
     if !i.kyc_status.moves().contains(&Move::Submit) {
-        return Err(kyc::refused(&i, Move::Submit));
+        return Err(kyc::illegal_move(&i, Move::Submit));
     }
     if let Some(country) = lives_in {
         country.clone_into(&mut i.country);
@@ -64,7 +64,7 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
     let case = kyc::insert_case(tx, &i.id, new).await?;
     i.kyc_level = Some(new.level);
     i.kyc_submitted_at = Some(tx.now());
-    kyc::transition(tx, &mut i, Move::Submit, &Ground { decided_by: new.submitted_by, ..Ground::default() }).await?;
+    kyc::transition(tx, &mut i, Move::Submit, &Grounds { decided_by: new.submitted_by, ..Grounds::default() }).await?;
     Ok((i, case))
 }
 
@@ -84,7 +84,7 @@ pub async fn decide(
             finding.apply(&mut i);
         }
     }
-    let ground = Ground {
+    let ground = Grounds {
         decided_by: &by.actor,
         reason_code: d.reason_code.as_deref(),
         evidence_sha256: d.evidence_sha256.as_deref(),
@@ -99,11 +99,11 @@ pub async fn decide(
 }
 
 /// The accreditation that an approval includes. It has the same supporting document.
-fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<Finding<'a>> {
+fn finding<'a>(d: &'a Decision, by: &'a Requester) -> Option<AccreditationDecision<'a>> {
     let (basis, expires_at) = d.accreditation.as_ref()?;
     let evidence_sha256 = d.evidence_sha256.as_deref()?;
     let (status, expires_at) = (Accreditation::Verified, *expires_at);
-    Some(Finding { status, basis, evidence_sha256, expires_at, decided_by: &by.actor })
+    Some(AccreditationDecision { status, basis, evidence_sha256, expires_at, decided_by: &by.actor })
 }
 
 fn approve(tx: &Tx, limits: &Limits, i: &mut Investor, d: &Decision) -> Result<()> {
@@ -138,7 +138,7 @@ pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<
     let mut i = investor::find(tx, investor_id).await?;
     if ends_at(&i).is_some_and(|end| end <= tx.now()) {
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
-        kyc::transition(tx, &mut i, Move::Expire, &Ground { decided_by: &by.actor, ..Ground::default() }).await?;
+        kyc::transition(tx, &mut i, Move::Expire, &Grounds { decided_by: &by.actor, ..Grounds::default() }).await?;
         entitlement::hold_all_of(tx, &i.id, &by, "the approval of the identity has expired").await?;
     }
     Ok(ends_at(&i))

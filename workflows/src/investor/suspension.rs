@@ -3,7 +3,7 @@
 
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
-use muniment_domain::kyc::{self, Cause, Ground};
+use muniment_domain::kyc::{self, Cause, Grounds};
 use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,7 @@ pub async fn suspend(
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
     let screening = matches!(cause, Cause::SanctionsHit | Cause::PepHit).then_some(Screening::Hit);
-    let ground = Ground { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
+    let ground = Grounds { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
     kyc::transition(tx, &mut i, Move::Suspend, &ground).await?;
     timer::set(tx, &i.id, None).await?;
     entitlement::hold_all_of(tx, &i.id, by, "the investor is suspended").await?;
@@ -64,7 +64,7 @@ impl Reinstate {
 
     fn allowed(&self, i: &Investor) -> Result<()> {
         if i.kyc_status != Status::Suspended {
-            return Err(kyc::refused(i, Move::Reinstate));
+            return Err(kyc::illegal_move(i, Move::Reinstate));
         }
         if self.screening.unwrap_or(i.sanctions_status) == Screening::Hit {
             let detail = "The last screening had a hit. Send the result of a new screening.";
@@ -77,7 +77,7 @@ impl Reinstate {
     pub async fn execute(self, tx: &mut Tx, by: &Requester) -> Result<()> {
         let mut i = investor::find(tx, &self.investor_id).await?;
         self.allowed(&i)?;
-        let ground = Ground {
+        let ground = Grounds {
             decided_by: &by.actor,
             reason_code: Some("reinstated"),
             evidence_sha256: Some(&self.evidence_sha256),

@@ -33,7 +33,7 @@ pub struct Claim<'a> {
 
 /// Stores the text that the investor has to sign.
 pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<WalletChallenge> {
-    wallet_claim::allow(tx, "/address", claim.address).await?;
+    wallet_claim::check_address(tx, "/address", claim.address).await?;
     let chain_id = match claim.chain_id {
         Some(known) if engine.network(known).is_some() => known,
         Some(other) => {
@@ -90,7 +90,7 @@ pub async fn verify(engine: &Engine, investor_id: &str, wallet_id: &str, signatu
         return Err(Error::field("/signature", "signature_invalid", detail));
     }
     let mut tx = engine.db.begin().await?;
-    wallet_challenge::take(&mut tx, &challenge).await.map_err(|error| match error {
+    wallet_challenge::use_challenge(&mut tx, &challenge).await.map_err(|error| match error {
         Error::Stale { .. } => challenge_over(),
         other => other,
     })?;

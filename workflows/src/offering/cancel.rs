@@ -69,9 +69,9 @@ pub async fn cancel(
 pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
     let o = offering::find(tx, &request.offering_id).await?;
     if o.status.next(Move::Cancel).is_none() {
-        return Err(offering::refusal(&o, Move::Cancel));
+        return Err(offering::illegal_move(&o, Move::Cancel));
     }
-    if offering::standing(tx, &o.id).await?.minted > 0 {
+    if offering::subscription_totals(tx, &o.id).await?.minted > 0 {
         let detail = "Units of this offering are already minted, so it cannot be cancelled.";
         return Err(Error::illegal(detail, o.status.as_str(), o.status.moves()));
     }
@@ -86,7 +86,7 @@ pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
 
 /// Cancels an offering. The calendar then ends its subscriptions page by page.
 pub async fn end(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Offering> {
-    let mut o = offering::hold(tx, &request.offering_id).await?;
+    let mut o = offering::lock_row(tx, &request.offering_id).await?;
     check(tx, request).await?;
     make_move(tx, &mut o, Move::Cancel, &by.actor, Some(&request.reason)).await?;
     Ok(o)

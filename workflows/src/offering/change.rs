@@ -4,7 +4,7 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::document::{self, Document};
-use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise, terms};
+use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise_limit, terms};
 use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
@@ -156,7 +156,7 @@ pub async fn material_change(
         terms::check(&o, tx.now())?;
         validate_notice(&before, &o, tx.now())?;
         if o.hard_cap != before.hard_cap {
-            raise::must_fit(tx, &o).await?;
+            raise_limit::check(tx, &o).await?;
         }
         if o.hard_cap < o.committed_total {
             return Err(Error::field("/hard_cap", "below_minimum", "The committed amount is already higher."));

@@ -14,7 +14,7 @@
 //! 6. **End.** A failed or cancelled offering ends its subscriptions in pages, one commit each. A closed one settles when no subscription
 //!    is unfinished.
 //! 7. **Cancel.** An issuer never cancels alone, and nobody does once money is committed: `Action::CancelOffering` is an approval.
-//! 8. **Limit of the issuer.** Where the law limits what an issuer raises in a year (`muniment_domain::offering::raise`), `submit`,
+//! 8. **Limit of the issuer.** Where the law limits what an issuer raises in a year (`muniment_domain::offering::raise_limit`), `submit`,
 //!    `publish` and enlarging lock the issuer after the offering. An open offering counts in full, an ended one with its committed amount.
 //! 9. **Early end.** Where the right to withdraw is counted back from the end, an earlier end is announced five working days ahead, and a
 //!    full offering stays open until its end.
@@ -28,7 +28,7 @@ mod review;
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::offering::{self, Move, Offering, Scope, raise, terms};
+use muniment_domain::offering::{self, Move, Offering, Scope, raise_limit, terms};
 use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, holding, issuer};
 
@@ -47,8 +47,8 @@ const RESTRICTED: &str = "partition_restricted";
 
 /// Locks an offering until the commit. An offering outside the caller's scope is `not_found`.
 pub async fn lock(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
-    offering::see(tx, scope, id).await?;
-    offering::hold(tx, id).await
+    offering::find_visible(tx, scope, id).await?;
+    offering::lock_row(tx, id).await
 }
 
 /// Opens an offering for subscriptions. Its token can be deployed later.
@@ -70,12 +70,12 @@ async fn open(tx: &mut Tx, o: &mut Offering, actor: &str) -> Result<()> {
             return Err(blocked(o, "The end of the offering has passed. Change it first.".to_owned()));
         }
         let days = o.exemption.profile().open_days_min;
-        if o.closes_at < Some(terms::begins(o, now) + Duration::days(days)) {
+        if o.closes_at < Some(terms::opening_time(o, now) + Duration::days(days)) {
             let detail =
                 format!("Under {} an offering is open for at least {days} days. Move its end first.", o.exemption);
             return Err(blocked(o, detail));
         }
-        raise::must_fit(tx, o).await?;
+        raise_limit::check(tx, o).await?;
         o.lockup_release_at = lockup_release_at(o);
     }
     make_move(tx, o, Move::Publish, actor, None).await
@@ -91,7 +91,7 @@ pub async fn pause(tx: &mut Tx, scope: &Scope, id: &str, reason: &str, by: &Requ
 /// Pauses an offering when compliance restricts its partition.
 pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: u32) -> Result<()> {
     let Some(id) = &op.offering_id else { return Ok(()) };
-    let mut o = offering::hold(tx, id).await?;
+    let mut o = offering::lock_row(tx, id).await?;
     if o.partition_id != i64::from(partition) || o.status.next(Move::Pause).is_none() {
         return Ok(());
     }
@@ -131,7 +131,7 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
                 format!("Under {} an offering cannot close before its announced end.", o.exemption),
             ));
         }
-        let firm = offering::standing(tx, &o.id).await?.firm;
+        let firm = offering::subscription_totals(tx, &o.id).await?.firm;
         if o.soft_cap.is_some_and(|soft_cap| firm < soft_cap) {
             return Err(blocked(
                 &o,

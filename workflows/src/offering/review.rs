@@ -1,7 +1,7 @@
 //! Review of an offering: the issuer submits it, and an operator approves it or requests changes.
 
 use muniment_domain::db::Tx;
-use muniment_domain::offering::{Move, Offering, Scope, document, raise, terms};
+use muniment_domain::offering::{Move, Offering, Scope, document, raise_limit, terms};
 use muniment_domain::{Code, Error, Result, issuer};
 use serde_json::json;
 
@@ -32,7 +32,7 @@ async fn validate_complete(tx: &mut Tx, o: &Offering) -> Result<()> {
     }
     let Some(first) = missing.first() else {
         terms::check(o, tx.now())?;
-        return raise::must_fit(tx, o).await;
+        return raise_limit::check(tx, o).await;
     };
     let detail =
         format!("The offering cannot be submitted for review. These fields are missing: {}.", missing.join(", "));

@@ -2,9 +2,9 @@
 //! restart continues at the same place.
 
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::command::{self, Kind, NewCommand};
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Attention, Operation};
-use muniment_domain::wish::{self, Kind, NewWish};
 use muniment_domain::{Code, Result, step};
 
 use crate::engine::queue;
@@ -57,8 +57,8 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
         let due_at = due(tx.now(), position);
         let bulk = Some((bulk_id.as_str(), position));
         let reason = r.reason.as_str();
-        let new = NewWish { operation_id: id, kind: Kind::Retry, bulk, bump_percent: None, actor, reason, due_at };
-        wish::insert(tx, &new).await?;
+        let new = NewCommand { operation_id: id, kind: Kind::Retry, bulk, bump_percent: None, actor, reason, due_at };
+        command::insert(tx, &new).await?;
         if position % PER_SECOND == 0 {
             queue::wake_id(tx, queue::DESK, &bulk_id, due_at).await?;
         }
@@ -67,7 +67,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
 }
 
 async fn refusal(tx: &mut Tx, op: &Operation) -> Result<Option<Code>> {
-    if wish::is_open(tx, &op.id, Kind::Retry).await? {
+    if command::is_open(tx, &op.id, Kind::Retry).await? {
         return Ok(Some(Code::OperationInProgress));
     }
     let steps = step::of_operation(tx, &op.id).await?;

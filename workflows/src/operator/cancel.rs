@@ -7,13 +7,12 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation, Problem, Resolution, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
-use muniment_domain::{Code, Error, Result, item, lane, wish};
+use muniment_domain::{Code, Error, Result, command, lane, operation_item};
 
 use crate::engine::Engine;
 use crate::engine::rebroadcast::Stored;
 use crate::engine::{execution, rebroadcast};
 use crate::operations;
-use crate::operator::command;
 
 /// The result of a cancel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +35,7 @@ pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &s
         tx.commit(Point::Cancel).await?;
         return Ok(Cancelled::Unsent);
     }
-    match noop(engine, operation_id, actor, reason).await? {
+    match cancel_nonce(engine, operation_id, actor, reason).await? {
         Stored::Yes => Ok(Cancelled::Racing),
         Stored::No(why) => Err(Error::refused(Code::InvalidState, why)),
     }
@@ -96,7 +95,7 @@ pub async fn apply_unsent(tx: &mut Tx, mut op: Operation, actor: &str, reason: &
 
 /// Releases the subjects of an operation that a person gives up.
 pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
-    item::release(tx, &op.id).await?;
+    operation_item::release(tx, &op.id).await?;
     operations::of(op.kind).give_up(tx, op).await
 }
 
@@ -106,12 +105,12 @@ pub async fn ask_noop(tx: &mut Tx, operation_id: &str, actor: &str, reason: &str
     if newest.kind == Kind::Cancel {
         return Err(Error::refused(Code::OperationInProgress, "A cancel of this nonce is already sent."));
     }
-    command::ask(tx, operation_id, wish::Kind::Noop, None, actor, reason).await?;
+    crate::operator::command::ask(tx, operation_id, command::Kind::Noop, None, actor, reason).await?;
     Ok(op)
 }
 
 /// Cancels the nonce: stores the empty transfer, then sends it.
-pub async fn noop(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Stored> {
+pub async fn cancel_nonce(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Stored> {
     let mut tx = engine.db.read().await?;
     let (op, newest) = open_attempt(&mut tx, operation_id).await?;
     let lane = lane::find(&mut tx, &newest.lane_id).await?;

@@ -1,8 +1,8 @@
 //! Carries out commands.
 
 use chrono::Duration;
+use muniment_domain::command::{self, Command, Kind};
 use muniment_domain::point::Point;
-use muniment_domain::wish::{self, Kind, Wish};
 use muniment_domain::{Code, Error, Result};
 
 use crate::engine::Engine;
@@ -15,9 +15,9 @@ pub async fn carry_out(engine: &Engine, id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let now = tx.now();
     let wishes = if id.starts_with("blk_") {
-        wish::due_of_bulk(&mut tx, id, now).await?
+        command::due_of_bulk(&mut tx, id, now).await?
     } else {
-        wish::find(&mut tx, id).await?.into_iter().filter(|w| w.done_at.is_none()).collect()
+        command::find(&mut tx, id).await?.into_iter().filter(|w| w.done_at.is_none()).collect()
     };
     drop(tx);
     for wish in wishes {
@@ -26,12 +26,12 @@ pub async fn carry_out(engine: &Engine, id: &str) -> Result<()> {
     Ok(())
 }
 
-async fn one(engine: &Engine, wish: &Wish) -> Result<()> {
+async fn one(engine: &Engine, wish: &Command) -> Result<()> {
     let (id, actor, reason) = (wish.operation_id.as_str(), wish.actor.as_str(), wish.reason.as_str());
     // A successful command is marked as done in the commit of its own effect.
     let waits = match wish.kind {
         Kind::Retry => retry::retry(engine, id, actor, reason).await.map(|_| None),
-        Kind::Noop => cancel::noop(engine, id, actor, reason).await.map(waiting),
+        Kind::Noop => cancel::cancel_nonce(engine, id, actor, reason).await.map(waiting),
         Kind::SpeedUp => speed_up::speed_up(engine, id, wish.bump_percent).await.map(waiting),
     };
     match waits {
@@ -43,8 +43,8 @@ async fn one(engine: &Engine, wish: &Wish) -> Result<()> {
         Err(Error::Refused { code, detail }) => {
             tracing::info!(operation.id = id, wish.kind = %wish.kind, error.code = %code, "a command was refused: {detail}");
             let mut tx = engine.db.begin().await?;
-            wish::refuse(&mut tx, &wish.id, code.as_str(), &detail).await?;
-            tx.commit(Point::Wish).await
+            command::reject(&mut tx, &wish.id, code.as_str(), &detail).await?;
+            tx.commit(Point::Command).await
         }
         // The operation changed meanwhile, so the command is tried again.
         Err(Error::Stale { .. }) => postpone(engine, wish, "the operation changed meanwhile").await,
@@ -53,15 +53,15 @@ async fn one(engine: &Engine, wish: &Wish) -> Result<()> {
 }
 
 /// Marks a command as done if another move had the same effect just before the command was stored.
-async fn settled(engine: &Engine, wish: &Wish) -> Result<()> {
+async fn settled(engine: &Engine, wish: &Command) -> Result<()> {
     let mut tx = engine.db.read().await?;
-    if wish::find(&mut tx, &wish.id).await?.is_none_or(|now| now.done_at.is_some()) {
+    if command::find(&mut tx, &wish.id).await?.is_none_or(|now| now.done_at.is_some()) {
         return Ok(());
     }
     drop(tx);
     let mut tx = engine.db.begin().await?;
-    wish::fulfil(&mut tx, &wish.operation_id, wish.kind, "done").await?;
-    tx.commit(Point::Wish).await
+    command::complete(&mut tx, &wish.operation_id, wish.kind, "done").await?;
+    tx.commit(Point::Command).await
 }
 
 fn waiting(stored: Stored) -> Option<String> {
@@ -71,11 +71,11 @@ fn waiting(stored: Stored) -> Option<String> {
     }
 }
 
-async fn postpone(engine: &Engine, wish: &Wish, why: &str) -> Result<()> {
+async fn postpone(engine: &Engine, wish: &Command, why: &str) -> Result<()> {
     tracing::warn!(operation.id = %wish.operation_id, wish.kind = %wish.kind, "a command waits: {why}");
     let mut tx = engine.db.begin().await?;
     let at = tx.now() + Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
-    wish::postpone(&mut tx, &wish.id, at, Some(why)).await?;
+    command::postpone(&mut tx, &wish.id, at, Some(why)).await?;
     queue::wake_id(&mut tx, queue::DESK, &wish.id, at).await?;
-    tx.commit(Point::Wish).await
+    tx.commit(Point::Command).await
 }

@@ -3,8 +3,8 @@
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::Result;
+use muniment_domain::command::{self, Command, Kind, NewCommand};
 use muniment_domain::db::Tx;
-use muniment_domain::wish::{self, Kind, NewWish, Wish};
 
 use crate::engine::queue;
 
@@ -21,19 +21,19 @@ pub async fn ask(
     bump_percent: Option<i64>,
     actor: &str,
     reason: &str,
-) -> Result<Wish> {
+) -> Result<Command> {
     let due_at = tx.now();
-    let new = NewWish { operation_id, kind, bulk: None, bump_percent, actor, reason, due_at };
-    let asked = wish::insert(tx, &new).await?;
+    let new = NewCommand { operation_id, kind, bulk: None, bump_percent, actor, reason, due_at };
+    let asked = command::insert(tx, &new).await?;
     queue::wake_id(tx, queue::DESK, &asked.id, due_at).await?;
     Ok(asked)
 }
 
 /// Wakes overdue commands in the sweep's commit, because their own wakes may be lost.
 pub async fn sweep(tx: &mut Tx, now: DateTime<Utc>) -> Result<usize> {
-    let overdue = wish::due(tx, now - Duration::seconds(PATIENCE_SECONDS), WAKES_PER_PASS).await?;
+    let overdue = command::due(tx, now - Duration::seconds(PATIENCE_SECONDS), WAKES_PER_PASS).await?;
     for wish in &overdue {
-        wish::postpone(tx, &wish.id, now, None).await?;
+        command::postpone(tx, &wish.id, now, None).await?;
         queue::wake_id(tx, queue::DESK, &wish.id, now).await?;
     }
     Ok(overdue.len())

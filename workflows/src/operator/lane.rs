@@ -2,7 +2,7 @@
 
 use alloy_primitives::Address;
 use muniment_activities::chain::Tag;
-use muniment_activities::operation::operation_id_highest;
+use muniment_activities::operation::highest_operation_number;
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;
@@ -73,7 +73,7 @@ pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
     let mut highest = Vec::new();
     for (address, kind) in contracts {
         if matches!(kind, contract::Kind::Token | contract::Kind::Distributor) {
-            let number = operation_id_highest(&network.chain, address.0, 0).await.map_err(unavailable)?;
+            let number = highest_operation_number(&network.chain, address.0, 0).await.map_err(unavailable)?;
             highest.push((address.0, number.cast_signed()));
         }
     }

@@ -164,7 +164,7 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
 
 /// Every endpoint that answers must be on the operation's chain.
 async fn chain_id(network: &Network) -> Result<Check> {
-    match network.chain.contact().await {
+    match network.chain.check_endpoints().await {
         Ok(contact) => Ok(check("chain_id", true, contact.chain_id.to_string())),
         Err(fault @ Fault::WrongChain { .. }) => Ok(check("chain_id", false, fault.to_string())),
         Err(fault) => Err(unavailable(&fault)),

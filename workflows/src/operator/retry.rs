@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, wish};
+use muniment_domain::{Code, Error, Result, command};
 
 use crate::engine::execution::{self, Executed};
 use crate::engine::queue;
@@ -20,7 +20,7 @@ use crate::requester::Requester;
 
 /// The result of a retry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Retried {
+pub enum RetryOutcome {
     /// The operation was already executed and is confirmed.
     Confirmed,
     /// The stored transaction is sent and followed again, with the same nonce.
@@ -29,7 +29,7 @@ pub enum Retried {
     NewCycle,
 }
 
-impl Retried {
+impl RetryOutcome {
     /// The name in API responses.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Decision {
 }
 
 /// Retries an operation that failed or is a dead letter.
-pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Retried> {
+pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<RetryOutcome> {
     let decision = decide(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
     let point = decision.point();
@@ -141,15 +141,15 @@ pub async fn apply(
     actor: &str,
     reason: &str,
     max_fee_per_gas: Option<u128>,
-) -> Result<Retried> {
+) -> Result<RetryOutcome> {
     match decision {
         Decision::Confirm(examined) => {
-            wish::fulfil(tx, &examined.op.id, wish::Kind::Retry, Retried::Confirmed.as_str()).await?;
+            command::complete(tx, &examined.op.id, command::Kind::Retry, RetryOutcome::Confirmed.as_str()).await?;
             mark_confirmed::apply(tx, *examined, actor, reason).await?;
-            Ok(Retried::Confirmed)
+            Ok(RetryOutcome::Confirmed)
         }
         Decision::SameNonce(op) => {
-            wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::SameNonce.as_str()).await?;
+            command::complete(tx, &op.id, command::Kind::Retry, RetryOutcome::SameNonce.as_str()).await?;
             let id = op.id.clone();
             let retried = same_nonce(tx, *op, actor, reason).await?;
             if let Some(fee) = max_fee_per_gas {
@@ -159,7 +159,7 @@ pub async fn apply(
         }
         Decision::NewCycle(mut op, step) => {
             op.max_fee_per_gas = max_fee_per_gas.map(Dec);
-            wish::fulfil(tx, &op.id, wish::Kind::Retry, Retried::NewCycle.as_str()).await?;
+            command::complete(tx, &op.id, command::Kind::Retry, RetryOutcome::NewCycle.as_str()).await?;
             new_cycle(tx, *op, step.map(|step| *step), actor, reason).await
         }
     }
@@ -183,7 +183,13 @@ async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Ste
 }
 
 /// Starts a new cycle. The operation keeps its id, its operation number and its history.
-async fn new_cycle(tx: &mut Tx, mut op: Operation, step: Option<Step>, actor: &str, reason: &str) -> Result<Retried> {
+async fn new_cycle(
+    tx: &mut Tx,
+    mut op: Operation,
+    step: Option<Step>,
+    actor: &str,
+    reason: &str,
+) -> Result<RetryOutcome> {
     if let Some(mut step) = step {
         let read = step.state;
         step.state = State::Unsigned;
@@ -201,22 +207,22 @@ async fn new_cycle(tx: &mut Tx, mut op: Operation, step: Option<Step>, actor: &s
     op.faults = 0;
     op.set_problem(None);
     op.suggested_action = None;
-    op.next_action_at = Some(tx.now() + chrono::Duration::seconds(operation::PATIENCE_SECONDS));
+    op.next_action_at = Some(tx.now() + chrono::Duration::seconds(operation::WAKE_AGAIN_SECONDS));
     let by = Requester { actor: actor.to_owned(), request_id: None, idempotency_key: None };
     let waits = operations::of(op.kind).renew(tx, &mut op, &by).await?;
     operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
     if !waits {
         queue::wake(tx, &op).await?;
     }
-    Ok(Retried::NewCycle)
+    Ok(RetryOutcome::NewCycle)
 }
 
 /// Uses the open nonce again. The stored transaction was never withdrawn, and the operation follows it again.
-async fn same_nonce(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -> Result<Retried> {
+async fn same_nonce(tx: &mut Tx, mut op: Operation, actor: &str, reason: &str) -> Result<RetryOutcome> {
     op.faults = 0;
     op.set_problem(None);
     operation::transition(tx, &mut op, Move::Retry, actor, reason).await?;
     operation::transition(tx, &mut op, Move::Sign, actor, "the nonce is open: the stored transaction is used again")
         .await?;
-    Ok(Retried::SameNonce)
+    Ok(RetryOutcome::SameNonce)
 }

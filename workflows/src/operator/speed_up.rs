@@ -4,17 +4,16 @@ use muniment_activities::config::ChainConfig;
 use muniment_activities::fees::{self, Bump, Fees};
 use muniment_activities::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::command;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
-use muniment_domain::wish;
 use muniment_domain::{Code, Error, Result, lane};
 
 use crate::engine::Engine;
 use crate::engine::execution;
 use crate::engine::rebroadcast::{self, Stored};
-use crate::operator::command;
 
 /// Accepts the command. The operation must have a sent transaction, and its fee must be below the cap.
 pub async fn ask(
@@ -31,7 +30,7 @@ pub async fn ask(
     if fees::bump(fees_of(&newest), percent, none, config.max_fee_per_gas_cap()) == Bump::AtCap {
         return Err(at_cap(config));
     }
-    command::ask(tx, operation_id, wish::Kind::SpeedUp, bump_percent, actor, reason).await?;
+    crate::operator::command::ask(tx, operation_id, command::Kind::SpeedUp, bump_percent, actor, reason).await?;
     Ok(op)
 }
 
@@ -48,7 +47,7 @@ pub async fn ask_for(tx: &mut Tx, operation_id: &str, fee: u128, actor: &str, re
         return Err(Error::field("/max_fee_per_gas", "below_minimum", detail));
     }
     let percent = i64::try_from(percent).unwrap_or(i64::MAX);
-    command::ask(tx, operation_id, wish::Kind::SpeedUp, Some(percent), actor, reason).await?;
+    crate::operator::command::ask(tx, operation_id, command::Kind::SpeedUp, Some(percent), actor, reason).await?;
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use muniment_domain::approval::{self as approvals, Approval, Status as Approved}
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Agreement, Distribution, Move, Scope, Status, agreement};
 use muniment_domain::entitlement;
-use muniment_domain::{Code, Error, Result, unaided_day};
+use muniment_domain::{Code, Error, Result, daily_unapproved};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::{self, About, NewRequest};
@@ -71,10 +71,10 @@ pub async fn submit(
     if matches!(d.status, Status::AwaitingApproval | Status::Approved) {
         reopen(tx, &mut d, by).await?;
     }
-    let asks = d.status.next(Move::Ask).is_some();
+    let asks = d.status.next(Move::RequestApproval).is_some();
     if !asks {
         // The refusal lists the allowed moves.
-        distribution::transition(tx, &mut d, Move::Ask, &by.actor, "").await?;
+        distribution::transition(tx, &mut d, Move::RequestApproval, &by.actor, "").await?;
     }
     let (agreed, list) = agreement(tx, &d).await?;
     if list.is_empty() {
@@ -86,7 +86,7 @@ pub async fn submit(
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
     let threshold = limits::current(tx, settings).await?.1.payout_dual_control_threshold;
-    if unaided_day::add(tx, &d.offering_id, "payout", gross_total, threshold).await? {
+    if daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, threshold).await? {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));
@@ -102,7 +102,7 @@ pub async fn submit(
     let request = NewRequest::new(ACTION, list.about(), &list)?;
     let asked = approval_request::store(tx, settings, request, by).await?;
     d.approval_id = Some(asked.id.clone());
-    distribution::transition(tx, &mut d, Move::Ask, &by.actor, "an approval was requested").await?;
+    distribution::transition(tx, &mut d, Move::RequestApproval, &by.actor, "an approval was requested").await?;
     Ok((d, Some(asked)))
 }
 
@@ -154,7 +154,7 @@ pub async fn agree(tx: &mut Tx, list: &PayoutList, by: &Requester) -> Result<()>
 /// Locks the distribution of an approval. Every change of both locks the distribution first, so that two of them cannot deadlock.
 pub async fn lock_distribution_of(tx: &mut Tx, a: &Approval) -> Result<()> {
     if a.subject_type == "distribution" {
-        distribution::lock(tx, &a.subject_id).await?;
+        distribution::lock_row(tx, &a.subject_id).await?;
     }
     Ok(())
 }

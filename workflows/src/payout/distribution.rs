@@ -4,14 +4,14 @@ use alloy_primitives::Address;
 use chrono::{DateTime, Datelike, Utc};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
+use muniment_domain::date_or_time::DateOrTime;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status, agreement};
 use muniment_domain::entitlement::{self, HoldReason};
-use muniment_domain::moment::Moment;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
-use muniment_domain::{Code, Error, Result, holding, merkle, payout_token, share, wallet};
+use muniment_domain::{Code, Error, Result, allocation, holding, merkle, payout_token, wallet};
 
 use crate::compliance::TokenContext;
 use crate::engine::queue;
@@ -39,9 +39,9 @@ pub struct Draft {
     /// The coin. Without it, the chain's only one.
     pub payout_token: Option<Address>,
     /// The time that decides who is paid. A date means its last second at the offering's location.
-    pub record_date: Moment,
+    pub record_date: DateOrTime,
     /// The earliest time of payment.
-    pub payment_date: Moment,
+    pub payment_date: DateOrTime,
     /// A note for the readers.
     pub memo: Option<String>,
     /// Wallets that are not paid, such as the issuer's own.
@@ -50,7 +50,7 @@ pub struct Draft {
 
 /// Creates a draft for an offering in the caller's scope.
 pub async fn create(tx: &mut Tx, offerings: &offering::Scope, draft: &Draft, by: &Requester) -> Result<Distribution> {
-    offering::see(tx, offerings, &draft.offering_id).await?;
+    offering::find_visible(tx, offerings, &draft.offering_id).await?;
     // Without a token there are no holders.
     let context = TokenContext::find(tx, &draft.offering_id).await?;
     if let Some(partition) = draft.partition_id {
@@ -105,16 +105,16 @@ fn dates(draft: &Draft, offering: &Offering) -> Result<(DateTime<Utc>, DateTime<
 
 /// Requests the snapshot of a draft whose record date has come.
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
-    let d = distribution::lock(tx, id).await?;
+    let d = distribution::lock_row(tx, id).await?;
     if d.status == Status::Draft && d.record_date <= tx.now() {
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
-        ask_for_snapshot(tx, &Scope::All, id, &by).await?;
+        request_snapshot(tx, &Scope::All, id, &by).await?;
     }
     Ok(())
 }
 
 /// Requests the balances of the record date. A separate job takes them, and repeats until they are proved.
-pub async fn ask_for_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
+pub async fn request_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
     let mut d = distribution::find(tx, scope, id).await?;
     let now = tx.now();
     if d.status == Status::Draft && d.record_date > now {
@@ -137,7 +137,7 @@ pub async fn calculate(
 ) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
     // Locked before the holders are read: a suspension at the same time is either seen here, or holds the entitlement afterwards.
-    let mut d = distribution::lock(tx, id).await?;
+    let mut d = distribution::lock_row(tx, id).await?;
     let offering = offering::find(tx, &d.offering_id).await?;
     let mut holders = if d.status == Status::Snapshotted { snapshot::holders(tx, id).await? } else { Vec::new() };
     holders.retain(|holder| !d.excludes(holder.wallet_address.0));
@@ -172,7 +172,7 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
     let decimals = offering.decimals();
     let total = match (d.total_amount, d.per_unit_amount) {
         (Some(total), _) => Some(total),
-        (None, each) => share::total_of(each.unwrap_or(0), supply, decimals),
+        (None, each) => allocation::total_of(each.unwrap_or(0), supply, decimals),
     };
     total.filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor()).ok_or_else(|| {
         Error::refused(Code::InvalidState, "The total amount is less than one cent or more than the maximum.")
@@ -181,11 +181,11 @@ fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i6
 
 fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {
     let balances: Vec<_> = holders.iter().map(|h| (h.wallet_address.0, h.balance.0)).collect();
-    let shares = share::largest_remainder(total, &balances);
+    let shares = allocation::largest_remainder(total, &balances);
     let dust = dust.minor().max(1);
     let part = |(holder, gross): (Holder, i64)| {
         let rate = holder.rate_basis_points.unwrap_or(0);
-        let withholding = share::withheld(gross, rate);
+        let withholding = allocation::withheld(gross, rate);
         // Holds that follow from the rules alone. Nobody decides them, and the other holders do not wait for them.
         let hold_reason = match (&holder.investor_id, holder.kyc_status.as_deref()) {
             (None, _) => Some(HoldReason::WalletRequired),
@@ -223,7 +223,7 @@ pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
 /// Cancels a distribution before its execution.
 pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
-    let mut d = distribution::lock(tx, id).await?;
+    let mut d = distribution::lock_row(tx, id).await?;
     if d.status.next(Move::Cancel).is_some() {
         payout_approval::withdraw(tx, &mut d, &by.actor, reason).await?;
     }

@@ -114,11 +114,11 @@ async fn account_of(tx: &mut Tx, operation_id: &str, e: &Entitlement) -> Result<
 
 /// Stores the declared report, when the declaration is final.
 pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B256) -> Result<()> {
-    let mut d = distribution::lock(tx, &op.subject_id).await?;
+    let mut d = distribution::lock_row(tx, &op.subject_id).await?;
     d.audit_report_sha256 = Some(Hex(report));
     d.audit_tx_hash = Some(Hex(tx_hash));
     distribution::save(tx, &mut d).await?;
-    distribution::tell(tx, &d, "audit_declared", json!({ "report_sha256": report, "tx_hash": tx_hash })).await
+    distribution::write_event(tx, &d, "audit_declared", json!({ "report_sha256": report, "tx_hash": tx_hash })).await
 }
 
 /// Accepts the declaration of an audit report's hash, for a distribution of either method.

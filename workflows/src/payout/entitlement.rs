@@ -26,14 +26,14 @@ pub struct Request {
 
 /// Finds an entitlement for a change. The distribution is locked first, so that nobody executes a list that is changing.
 async fn find_for_update(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
-    distribution::lock(tx, &r.distribution_id).await?;
+    distribution::lock_row(tx, &r.distribution_id).await?;
     find(tx, r).await
 }
 
 async fn find(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     let d = distribution::find(tx, &Scope::All, &r.distribution_id).await?;
     let e = entitlement::find(tx, &r.distribution_id, &r.entitlement_id).await?;
-    if !d.status.is_open() && !d.status.was_executed() {
+    if !d.status.is_open() && !d.status.is_executed() {
         let detail = format!("The distribution is {}. Its entitlements cannot be changed.", d.status);
         return Err(Error::refused(Code::InvalidState, detail));
     }
@@ -65,7 +65,7 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
 /// too: its calculation then sees the new status.
 pub async fn hold_all_of(tx: &mut Tx, investor_id: &str, by: &Requester, note: &str) -> Result<()> {
     for id in distribution::about_to_pay(tx, investor_id).await? {
-        let mut d = distribution::lock(tx, &id).await?;
+        let mut d = distribution::lock_row(tx, &id).await?;
         let payable = entitlement::calculated_of(tx, &id, investor_id).await?;
         for mut e in payable.iter().cloned() {
             entitlement::transition(tx, &mut e, Move::Hold, Some(HoldReason::KycRequired), &by.actor, note).await?;
@@ -107,7 +107,7 @@ pub async fn exclude(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitle
     check_exclude(&e)?;
     entitlement::transition(tx, &mut e, Move::Exclude, None, &by.actor, &r.reason).await?;
     revise(tx, &mut d, by, "an entitlement was excluded").await?;
-    if d.status.was_executed() {
+    if d.status.is_executed() {
         payout::finish(tx, d).await?;
     }
     Ok(e)
@@ -139,7 +139,7 @@ pub async fn check_exclusion(tx: &mut Tx, r: &Request) -> Result<()> {
 /// others were paid.
 pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     let (d, mut e) = find(tx, r).await?;
-    if !d.status.was_executed() {
+    if !d.status.is_executed() {
         return Err(Error::refused(Code::InvalidState, "The distribution is not executed yet. Execute it instead."));
     }
     match e.status {
@@ -156,7 +156,7 @@ pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, En
 
 /// Pays an entitlement by a new operation, directly from the payer. The caller has an approval.
 pub async fn reissue(tx: &mut Tx, settings: &Settings, r: &Request, by: &Requester) -> Result<Vec<Operation>> {
-    distribution::lock(tx, &r.distribution_id).await?;
+    distribution::lock_row(tx, &r.distribution_id).await?;
     let (mut d, e) = check_reissue(tx, r).await?;
     resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, std::slice::from_ref(&e), by).await

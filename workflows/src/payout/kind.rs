@@ -3,10 +3,10 @@
 use alloy_primitives::{Address, B256};
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
-use muniment_activities::distributor::{self as contract, Outcome};
+use muniment_activities::distributor::{self as contract, LineOutcome};
 use muniment_activities::fault::Fault;
 use muniment_activities::line::Line;
-use muniment_activities::operation::{ExecutedAt, MissingEffect};
+use muniment_activities::operation::{Execution, MissingEffect};
 use muniment_activities::receipt::Receipt;
 use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call};
@@ -54,7 +54,7 @@ struct EscrowReturned;
 #[derive(Debug)]
 struct LinesPaid {
     first: i64,
-    outcomes: Vec<Outcome>,
+    outcomes: Vec<LineOutcome>,
 }
 
 /// This audit report was declared.
@@ -68,7 +68,7 @@ impl OperationKind for DirectPayout {
         }
         let page = direct_payout::page_of(&step.calldata).ok_or_else(|| damaged(op))?;
         let paid = direct_payout::page_effect(receipt, step.target.0, payload(op, "payer")?, &page);
-        let outcomes = page.lines.iter().map(|line| Outcome::Paid(line.holder())).collect();
+        let outcomes = page.lines.iter().map(|line| LineOutcome::Paid(line.holder())).collect();
         Ok(shown(paid.map(|()| LinesPaid { first: 0, outcomes })))
     }
 
@@ -141,7 +141,7 @@ impl OperationKind for DistributorPayout {
                 let units = units.parse().map_err(|_| damaged(op))?;
                 let payee = contract::claim_effect(receipt, target, payload(op, "asset")?, data, units);
                 let lines: usize = payload(op, "lines")?;
-                Ok(shown(payee.map(|payee| LinesPaid { first: 0, outcomes: vec![Outcome::Paid(payee); lines] })))
+                Ok(shown(payee.map(|payee| LinesPaid { first: 0, outcomes: vec![LineOutcome::Paid(payee); lines] })))
             }
             reclaim::STEP => {
                 let returned = contract::cancel_effect(receipt, target, payload(op, "asset")?, data);
@@ -173,8 +173,8 @@ impl OperationKind for DistributorPayout {
         chain: &'a Chain,
         step: &'a Step,
         since: u64,
-    ) -> BoxFuture<'a, Result<Option<ExecutedAt>, Fault>> {
-        contract::find(chain, step.target.0, &step.calldata, since).boxed()
+    ) -> BoxFuture<'a, Result<Option<Execution>, Fault>> {
+        contract::find_execution(chain, step.target.0, &step.calldata, since).boxed()
     }
 
     fn is_executed<'a>(
@@ -184,7 +184,7 @@ impl OperationKind for DistributorPayout {
         step: &'a Step,
         at: At,
     ) -> BoxFuture<'a, Result<bool, Fault>> {
-        async move { Ok(self.is_traced(step) && contract::stands(chain, step.target.0, &step.calldata, at).await?) }
+        async move { Ok(self.is_traced(step) && contract::is_in_effect(chain, step.target.0, &step.calldata, at).await?) }
             .boxed()
     }
 

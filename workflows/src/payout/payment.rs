@@ -1,17 +1,17 @@
 //! The payment of a list: its pages become operations, and what is final of them is written down.
 
 use alloy_primitives::{Address, B256, Bytes};
-use muniment_activities::direct_payout::{self, PayoutPage, Said};
-use muniment_activities::distributor::Outcome;
+use muniment_activities::direct_payout::{self, LineTransfer, PayoutPage};
+use muniment_activities::distributor::LineOutcome;
 use muniment_activities::line::Line;
 use muniment_activities::operation::payload_hash;
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Move, Scope};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Paid};
-use muniment_domain::item::{self, Item};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::{Code, Error, Result, approval, contract};
 use serde_json::{Value, json};
 
@@ -93,7 +93,7 @@ pub async fn pay(
     operations.extend(waits.operation());
     let pages: Vec<&[Entitlement]> = list.chunks(settings.payout_page_holders.clamp(1, LINES_MAX)).collect();
     let count = i64::try_from(pages.len()).unwrap_or(i64::MAX);
-    let first = contract::take_op_numbers(tx, d.chain_id, d.token_address.0, count).await?;
+    let first = contract::reserve_op_numbers(tx, d.chain_id, d.token_address.0, count).await?;
     let mut wanted = Vec::with_capacity(pages.len());
     for (index, page) in (0i64..).zip(&pages) {
         let step = page_step(d, first + index, page)?;
@@ -128,7 +128,7 @@ async fn assign(tx: &mut Tx, d: &Distribution, paid: &[(&Operation, &[Entitlemen
         places.extend((0i64..).zip(*list).map(|(line, e)| (op.id.as_str(), line, e.id.as_str())));
     }
     let lines: Vec<(&str, &Item)> = lines.iter().map(|(op, item)| (*op, item)).collect();
-    item::insert_all(tx, "entitlement", &lines).await?;
+    operation_item::insert_all(tx, "entitlement", &lines).await?;
     entitlement::queue(tx, &places).await
 }
 
@@ -198,20 +198,20 @@ pub async fn settle(
     tx: &mut Tx,
     op: &Operation,
     first_line: i64,
-    outcomes: &[Outcome],
+    outcomes: &[LineOutcome],
     tx_hash: B256,
     block_number: i64,
 ) -> Result<()> {
-    let d = distribution::lock(tx, &op.subject_id).await?;
-    let kept = |(line, outcome): (i64, &Outcome)| match outcome {
-        Outcome::Paid(_) => None,
-        Outcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
-        Outcome::TransferFailed => Some((line, HoldReason::WithheldTransferFailed)),
+    let d = distribution::lock_row(tx, &op.subject_id).await?;
+    let kept = |(line, outcome): (i64, &LineOutcome)| match outcome {
+        LineOutcome::Paid(_) => None,
+        LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
+        LineOutcome::TransferFailed => Some((line, HoldReason::WithheldTransferFailed)),
     };
     let kept: Vec<_> = (first_line..).zip(outcomes).filter_map(kept).collect();
     entitlement::withhold(tx, &op.id, &kept).await?;
     let payees: Vec<_> =
-        outcomes.iter().map(|o| if let Outcome::Paid(payee) = o { Some(*payee) } else { None }).collect();
+        outcomes.iter().map(|o| if let LineOutcome::Paid(payee) = o { Some(*payee) } else { None }).collect();
     let paid = Paid { operation_id: &op.id, first_line, payees: &payees, tx_hash, block_number };
     entitlement::set_paid(tx, &d, &paid).await?;
     finish(tx, d).await
@@ -223,16 +223,18 @@ pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Resul
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id).await?;
     for (first_line, (holder, said)) in (0i64..).zip(&short.lines) {
         match said {
-            Said::Paid => {
+            LineTransfer::Exact => {
                 let (tx_hash, block_number) = (short.tx_hash, short.block_number);
                 let paid = Paid { operation_id: &op.id, first_line, payees: &[Some(*holder)], tx_hash, block_number };
                 entitlement::set_paid(tx, &d, &paid).await?;
             }
-            Said::Other(_) => entitlement::withhold(tx, &op.id, &[(first_line, HoldReason::Operator)]).await?,
-            Said::Nothing => {}
+            LineTransfer::OtherAmount(_) => {
+                entitlement::withhold(tx, &op.id, &[(first_line, HoldReason::Operator)]).await?
+            }
+            LineTransfer::Missing => {}
         }
     }
     // The distributor no longer keeps these amounts, so they cannot be claimed again.
@@ -244,7 +246,7 @@ pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id).await?;
     let kept = op.payload.0["withheld"].as_str().and_then(|reason| reason.parse::<HoldReason>().ok());
     entitlement::fail(tx, &op.id, kept).await?;
     finish(tx, d).await

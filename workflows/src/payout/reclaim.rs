@@ -8,7 +8,7 @@ use muniment_domain::distribution::{self, Distribution, Method, Scope};
 use muniment_domain::entitlement::{self, HoldReason};
 use muniment_domain::operation::{self, Kind, Operation, Resolution};
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, event, item};
+use muniment_domain::{Code, Error, Result, event, operation_item};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -59,7 +59,7 @@ pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
 async fn failed_operation(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Operation, Vec<Step>)> {
     let d = distribution::find(tx, &Scope::All, distribution_id).await?;
     let none = |detail: &str| Error::refused(Code::InvalidState, detail);
-    if d.method != Method::Distributor || !d.status.was_executed() {
+    if d.method != Method::Distributor || !d.status.is_executed() {
         return Err(none("This distribution has no money in escrow."));
     }
     for (id, ..) in distribution::operations_of(tx, distribution_id).await? {
@@ -83,7 +83,7 @@ async fn failed_operation(tx: &mut Tx, distribution_id: &str) -> Result<(Distrib
 
 /// Accepts the request: one call, on the lane of the payer.
 pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operation> {
-    distribution::lock(tx, &r.distribution_id).await?;
+    distribution::lock_row(tx, &r.distribution_id).await?;
     let (d, mut ended, steps) = failed_operation(tx, &r.distribution_id).await?;
     // The new version makes a retry that was decided before this one stale.
     operation::save(tx, &mut ended).await?;
@@ -102,7 +102,7 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
 
 /// Resolves the failed operation when the return of the money is final. Its unpaid holders can be paid by a reissue.
 pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
-    let d = distribution::lock(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id).await?;
     let ended: String = crate::engine::effect::payload(op, "ends")?;
     let mut ended = operation::find(tx, &ended).await?;
     if ended.status.is_live() {
@@ -112,7 +112,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
     if ended.needs_attention() {
         hold_doubtful(tx, &ended).await?;
         entitlement::fail(tx, &ended.id, None).await?;
-        item::release(tx, &ended.id).await?;
+        operation_item::release(tx, &ended.id).await?;
         ended.resolution = Some(Resolution::Abandoned);
         ended.live_key = None;
         ended.suggested_action = None;

@@ -108,7 +108,7 @@ pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
 
 async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
     let d = distribution::find(tx, &Scope::All, id).await?;
-    if d.status.was_executed() {
+    if d.status.is_executed() {
         return Ok(d);
     }
     let detail = format!("The distribution is {}. Only an executed distribution can be reissued.", d.status);
@@ -165,7 +165,7 @@ async fn unchanged(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, V
 
 /// Pays the list directly from the payer, page by page.
 pub async fn execute(tx: &mut Tx, settings: &Settings, agreed: &ReissueList, by: &Requester) -> Result<Vec<Operation>> {
-    distribution::lock(tx, &agreed.distribution_id).await?;
+    distribution::lock_row(tx, &agreed.distribution_id).await?;
     let (mut d, chosen) = unchanged(tx, agreed).await?;
     resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, &chosen, by).await

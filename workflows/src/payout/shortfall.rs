@@ -2,7 +2,7 @@
 //! only ways out are a proof, or two people who see the missing lines and abandon the operation.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::direct_payout::{self, Said};
+use muniment_activities::direct_payout::{self, LineTransfer};
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::step::Step;
@@ -27,7 +27,7 @@ pub struct Shortfall {
 }
 
 /// The lines of a page, each with its holder and the coin's evidence.
-pub type Lines = Vec<(Address, Said)>;
+pub type Lines = Vec<(Address, LineTransfer)>;
 
 /// The shortfall of an executed payment. None if it has its whole effect, or if no receipt is found.
 pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<Shortfall>> {
@@ -58,17 +58,19 @@ fn evidence(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Ve
     let page =
         direct_payout::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
     let Some(page) = page else { return Ok((Vec::new(), Vec::new())) };
-    let lines = direct_payout::said_of_lines(receipt, effect::payload(op, "payer")?, &page);
+    let lines = direct_payout::line_transfers(receipt, effect::payload(op, "payer")?, &page);
     let mut told = Vec::new();
     for (index, (line, said)) in page.lines.iter().zip(&lines).enumerate() {
         let (holder, units) = (line.holder().to_checksum(None), line.units());
         match said {
-            Said::Paid => {}
-            Said::Nothing => told.push(format!("line {index}: {holder} got nothing of {units} units")),
-            Said::Other(other) => told.push(format!("line {index}: {holder} got {other} of {units} units")),
+            LineTransfer::Exact => {}
+            LineTransfer::Missing => told.push(format!("line {index}: {holder} got nothing of {units} units")),
+            LineTransfer::OtherAmount(other) => {
+                told.push(format!("line {index}: {holder} got {other} of {units} units"))
+            }
         }
     }
-    let paid = lines.iter().filter(|said| **said == Said::Paid).count();
+    let paid = lines.iter().filter(|said| **said == LineTransfer::Exact).count();
     told.push(format!("{paid} of {} lines were paid and stay paid", lines.len()));
     let lines = page.lines.iter().map(|line| line.holder()).zip(lines).collect();
     Ok((lines, told))

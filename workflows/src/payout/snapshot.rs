@@ -50,7 +50,7 @@ pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
     };
     drop(tx);
     if d.status == Status::Draft {
-        return timer::ring(engine, distribution_id).await;
+        return timer::run(engine, distribution_id).await;
     }
     if d.status != Status::Snapshotting {
         return Ok(());
@@ -105,7 +105,7 @@ async fn store(engine: &Engine, mut d: Distribution, at: snapshot::At, balances:
     let mut tx = engine.db.begin().await?;
     let stored = snapshot::insert(&mut tx, &d.id, at, balances).await?;
     let reason = format!("{} holders at block {}", stored.holder_count, stored.block_number);
-    distribution::transition(&mut tx, &mut d, Move::Take, "engine", &reason).await?;
+    distribution::transition(&mut tx, &mut d, Move::StoreSnapshot, "engine", &reason).await?;
     tx.commit(Point::Snapshot).await
 }
 
@@ -127,7 +127,7 @@ async fn wait(engine: &Engine, mut d: Distribution, code: &'static str, why: Str
     if new {
         tracing::warn!(distribution.id = %d.id, error.code = code, "the snapshot waits: {why}");
         if code == "record_difference" {
-            distribution::tell(&mut tx, &d, "record_difference", json!({ "detail": why })).await?;
+            distribution::write_event(&mut tx, &d, "record_difference", json!({ "detail": why })).await?;
         }
     }
     queue::wake_id(&mut tx, queue::SNAPSHOT, &d.id, at).await?;
@@ -143,7 +143,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
         return Ok(0);
     }
     for d in &due {
-        distribution::postpone(&mut tx, d, now + Duration::seconds(operation::PATIENCE_SECONDS)).await?;
+        distribution::postpone(&mut tx, d, now + Duration::seconds(operation::WAKE_AGAIN_SECONDS)).await?;
         queue::wake_id(&mut tx, queue::SNAPSHOT, &d.id, now).await?;
     }
     tx.commit(Point::Sweep).await?;

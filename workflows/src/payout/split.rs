@@ -15,7 +15,7 @@ use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move as Moved}
 use muniment_domain::operation::{self, Kind, Move, NewOperation, Operation, Problem, Resolution, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::Step;
-use muniment_domain::{Error, Result, contract, item, lane};
+use muniment_domain::{Error, Result, contract, lane, operation_item};
 
 use crate::engine::failure::Failure;
 use crate::engine::page;
@@ -137,14 +137,14 @@ fn payee_named(revert: &Revert, page: &PayoutPage) -> Option<Address> {
 async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
-    let d = distribution::lock(&mut tx, &op.subject_id).await?;
+    let d = distribution::lock_row(&mut tx, &op.subject_id).await?;
     let list = entitlement::of_operation(&mut tx, &op.id).await?;
     let lines = direct_payout::page_of(&step.calldata).map_or(0, |page| page.lines.len());
     if list.len() != lines {
         let why = format!("it has {lines} lines and {} entitlements", list.len());
         return Err(Error::Unreadable { what: "operation", id: op.id, why });
     }
-    item::release(&mut tx, &op.id).await?;
+    operation_item::release(&mut tx, &op.id).await?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, mut e) in list.into_iter().enumerate() {
         if cut.held.contains(&place) {
@@ -177,7 +177,7 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result
 
 async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitlement], by_lines: bool) -> Result<String> {
     // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
-    let number = contract::take_op_numbers(tx, d.chain_id, d.token_address.0, 1).await?;
+    let number = contract::reserve_op_numbers(tx, d.chain_id, d.token_address.0, 1).await?;
     let place = match &op.batch_id {
         Some(batch_id) => operation::last_of_batch(tx, batch_id).await? + 1,
         None => op.batch_index,
@@ -193,9 +193,9 @@ async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitleme
     let new = payout::new_operation(d, &lane, Kind::Payout, payload, vec![payout::page_step(d, number, part)?], &by);
     let new = NewOperation { batch: op.batch_id.clone().map(|batch_id| (batch_id, place)), ..new };
     let half = operation::insert(tx, new).await?;
-    item::insert(tx, &half.id, "entitlement", &payout::items(d, part)).await?;
+    operation_item::insert(tx, &half.id, "entitlement", &payout::items(d, part)).await?;
     let ids: Vec<String> = part.iter().map(|e| e.id.clone()).collect();
-    entitlement::take_over(tx, &op.id, &half.id, &ids).await?;
+    entitlement::reassign(tx, &op.id, &half.id, &ids).await?;
     queue::first_wake(tx, &half).await?;
     Ok(half.id)
 }

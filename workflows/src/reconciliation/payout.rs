@@ -8,7 +8,7 @@ use muniment_activities::coin::{self, Payments};
 use muniment_activities::distributor;
 use muniment_activities::fault::Fault;
 use muniment_activities::simulate::At;
-use muniment_domain::reconciliation::{Declared, Finding, Payment, Severity};
+use muniment_domain::reconciliation::{DistributorStep, Finding, Payment, Severity};
 use muniment_domain::step::Outcome;
 
 use crate::engine::Network;
@@ -18,7 +18,7 @@ pub struct Recorded {
     /// The receipts, ordered by transaction.
     pub payments: Vec<Payment>,
     /// The steps of the distributor.
-    pub declared: Vec<Declared>,
+    pub declared: Vec<DistributorStep>,
     /// The final block at which both sides are compared.
     pub block: (i64, B256),
 }
@@ -105,7 +105,7 @@ async fn pages(network: &Network, recorded: &Recorded, findings: &mut Vec<Findin
             continue;
         }
         calls += 1;
-        let executed = distributor::stands(&network.chain, step.target.0, &step.calldata, At::Hash(hash)).await?;
+        let executed = distributor::is_in_effect(&network.chain, step.target.0, &step.calldata, At::Hash(hash)).await?;
         let finding = |kind, expected: &str, actual: &str, suggested_action| Finding {
             kind,
             severity: Severity::Critical,

@@ -1,9 +1,9 @@
 //! Compares the signers of a chain with its registry.
 
 use alloy_primitives::Address;
+use muniment_activities::batch_read::BatchReader;
 use muniment_activities::fault::Fault;
 use muniment_activities::registry::Roles;
-use muniment_activities::survey::Survey;
 use muniment_domain::column::Hex;
 use muniment_domain::reconciliation::{Finding, Part, Severity};
 use muniment_domain::{chain, lane};
@@ -20,7 +20,7 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Comp
     let (Some(cursor), Some(registry)) = (cursor, network.chain.config.registry) else {
         return Ok(Ok(Compared::Done(part, Vec::new())));
     };
-    let mut survey = Survey::new(&network.chain, registry, cursor.final_hash.0);
+    let mut survey = BatchReader::new(&network.chain, registry, cursor.final_hash.0);
     let ours: Vec<Address> = lanes.iter().map(|lane| lane.signer.0).collect();
     let asked = async {
         let known = survey.agents(cursor.final_number.cast_unsigned()).await?;
@@ -60,7 +60,7 @@ fn missing_role(account: Address, roles: Roles) -> Option<Finding> {
             "Let the owner of the registry grant the missing role, unless it was removed on purpose: the contract refuses operations that need it.",
         ),
     };
-    let (expected, actual) = (Some(Roles::ALL.words()), Some(roles.words()));
+    let (expected, actual) = (Some(Roles::ALL.names()), Some(roles.names()));
     Some(Finding { kind, severity, subject: account.to_checksum(None), expected, actual, suggested_action })
 }
 
@@ -71,7 +71,7 @@ fn unknown_agent(account: Address, roles: Roles) -> Finding {
         severity: Severity::Warning,
         subject: account.to_checksum(None),
         expected: Some("no role, or a signer of this platform".to_owned()),
-        actual: Some(roles.words()),
+        actual: Some(roles.names()),
         suggested_action: "Find out who holds this key. If the roles were not granted on purpose, let the owner of the registry revoke them.",
     }
 }

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, U256};
+use muniment_activities::batch_read::{BatchReader, ExecutedOperation};
 use muniment_activities::fault::Fault;
-use muniment_activities::survey::{Executed, Survey};
 use muniment_domain::column::Hex;
 use muniment_domain::holding::Holding;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
-use muniment_domain::reconciliation::{self, Belief, Finding, Known, Part, Severity};
+use muniment_domain::reconciliation::{self, Finding, KnownStep, Part, Severity, TokenState};
 use muniment_domain::subscription;
 
 use super::payout::{self, Recorded};
@@ -36,7 +36,7 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
         Err(fault) => return Ok(Err(fault)),
     };
     let since = offering.token_block_number.unwrap_or(0).cast_unsigned();
-    let mut survey = Survey::new(&network.chain, token.0, block_hash);
+    let mut survey = BatchReader::new(&network.chain, token.0, block_hash);
     let mut findings = Vec::new();
     findings.extend((!belief.past).then(|| differs_in_reservations(&offering, reserved)).flatten());
     let recorded = Recorded { payments, declared, block: (belief.block_number, block_hash) };
@@ -56,9 +56,9 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Opt
 }
 
 async fn compare_state(
-    survey: &mut Survey<'_>,
-    belief: &Belief,
-    known: &[Known],
+    survey: &mut BatchReader<'_>,
+    belief: &TokenState,
+    known: &[KnownStep],
     since: u64,
     findings: &mut Vec<Finding>,
 ) -> Result<(), Fault> {
@@ -86,8 +86,8 @@ fn subject(holding: &Holding) -> String {
 
 /// Compares restrictions, locks and freezes, which the database keeps only for the present.
 async fn compare_present(
-    survey: &mut Survey<'_>,
-    belief: &Belief,
+    survey: &mut BatchReader<'_>,
+    belief: &TokenState,
     holders: &[(Address, u32)],
     findings: &mut Vec<Finding>,
 ) -> Result<(), Fault> {
@@ -149,7 +149,7 @@ fn differs(
     })
 }
 
-fn differs_in_supply(belief: &Belief, partition: u32, actual: U256) -> Option<Finding> {
+fn differs_in_supply(belief: &TokenState, partition: u32, actual: U256) -> Option<Finding> {
     let own = belief.holdings.iter().filter(|h| h.partition_id == i64::from(partition));
     let expected = own.fold(0u128, |sum, h| sum.saturating_add(h.balance.0));
     let why = "The chain has units that no holder here has, or the reverse. Look for an operation that the chain executed and this database \
@@ -161,7 +161,7 @@ fn state(yes: bool, word: &str) -> Option<String> {
     Some(if yes { word.to_owned() } else { format!("not {word}") })
 }
 
-fn differs_in_restriction(belief: &Belief, partition: u32, actual: bool) -> Option<Finding> {
+fn differs_in_restriction(belief: &TokenState, partition: u32, actual: bool) -> Option<Finding> {
     let expected = belief.restricted.contains(&partition);
     (expected != actual).then(|| Finding {
         kind: "restriction",
@@ -173,7 +173,7 @@ fn differs_in_restriction(belief: &Belief, partition: u32, actual: bool) -> Opti
     })
 }
 
-fn differs_in_freeze(belief: &Belief, account: Address, actual: bool) -> Option<Finding> {
+fn differs_in_freeze(belief: &TokenState, account: Address, actual: bool) -> Option<Finding> {
     let expected = belief.frozen.contains(&account);
     (expected != actual).then(|| Finding {
         kind: "freeze",
@@ -186,8 +186,8 @@ fn differs_in_freeze(belief: &Belief, account: Address, actual: bool) -> Option<
 }
 
 /// Compares the executed operation numbers with the database.
-fn operations(known: &[Known], executed: &[Executed], last: i64) -> Vec<Finding> {
-    let by_number: BTreeMap<u64, &Known> = known.iter().map(|k| (k.op_number.cast_unsigned(), k)).collect();
+fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) -> Vec<Finding> {
+    let by_number: BTreeMap<u64, &KnownStep> = known.iter().map(|k| (k.op_number.cast_unsigned(), k)).collect();
     let done: BTreeSet<u64> = executed.iter().map(|e| e.op_id).collect();
     let finding = |kind, subject: String, expected: &str, actual: String, suggested_action| Finding {
         kind,

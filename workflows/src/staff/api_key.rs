@@ -63,8 +63,8 @@ pub async fn collect(
     secret: [u8; 32],
     by: &Requester,
 ) -> Result<(String, String)> {
-    let a = approval::see(tx, Some(&by.actor), approval_id).await?;
-    let payload = a.sealed()?;
+    let a = approval::find_visible(tx, Some(&by.actor), approval_id).await?;
+    let payload = a.verified_payload()?;
     if payload["action"] != ACTION {
         let detail = format!("The approval {} is not for an API key, but for {}.", a.id, a.action);
         return Err(Error::refused(Code::InvalidState, detail));
@@ -85,7 +85,7 @@ pub async fn collect(
         return Err(Error::refused(Code::InvalidState, detail));
     }
     request.check(tx).await?;
-    api_key::make_room(tx, &request.user_id, keys_max).await?;
+    api_key::check_limit(tx, &request.user_id, keys_max).await?;
     let new = api_key::New {
         user_id: &request.user_id,
         name: &request.name,

@@ -10,7 +10,7 @@ const MEMBERS_MAX: i64 = 100;
 
 /// Creates an account for a new member. It has no access until the person follows the link in the mail and sets a password.
 pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Result<User> {
-    issuer::hold(tx, issuer_id).await?;
+    issuer::lock_row(tx, issuer_id).await?;
     if member::page(tx, issuer_id, 1, 0).await?.1 >= MEMBERS_MAX {
         let detail = format!("The issuer already has {MEMBERS_MAX} members, the maximum.");
         return Err(Error::refused(Code::InvalidState, detail));
@@ -25,7 +25,7 @@ pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Re
 /// Removes a member: their access, sessions and keys end in this commit. An account without another role is disabled; an investor remains
 /// an investor. The issuer's row is locked, so that two members who remove each other at once do not both disappear.
 pub async fn remove(tx: &mut Tx, issuer_id: &str, user_id: &str) -> Result<()> {
-    issuer::hold(tx, issuer_id).await?;
+    issuer::lock_row(tx, issuer_id).await?;
     let person = member::find(tx, issuer_id, user_id).await?;
     if member::others(tx, issuer_id, user_id).await? == 0 {
         let detail = "This is the last member of the issuer. Invite another member first.";

@@ -73,7 +73,7 @@ impl Invite {
         let status = Status::PendingVerification;
         let (email, name) = (self.email.as_str(), self.name.as_str());
         let new = user::New { email, name, roles, status, password_hash: None, issuer_id: None };
-        user::create_as(tx, &self.user_id, &new).await?;
+        user::create_with_id(tx, &self.user_id, &new).await?;
         email_link::insert(tx, &self.user_id, Purpose::Invitation).await?;
         Ok(())
     }

@@ -19,7 +19,7 @@ pub async fn accept(
     named: Option<&str>,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     if s.status != Status::Binding {
         return Err(s.illegal(Move::Accept.as_str()));
     }
@@ -32,8 +32,8 @@ pub async fn accept(
         ));
     }
     let investor = Investor::find(tx, &s.investor_id).await?;
-    let standing = eligibility::gather(tx, &offering, &s.investor_id, Some(&s)).await?;
-    let (amount, held, now) = (s.amount, s.held(), tx.now());
+    let standing = eligibility::read_relation(tx, &offering, &s.investor_id, Some(&s)).await?;
+    let (amount, held, now) = (s.amount, s.net_received(), tx.now());
     let (stage, acknowledged): (_, &[String]) = (Stage::Accept, &[]);
     let facts = Facts { stage, offering: &offering, investor: &investor, amount, held, standing, acknowledged, now };
     let record = eligibility::verdict(eligibility::evaluate(&facts))?;
@@ -67,7 +67,7 @@ pub async fn reject(
     reason_code: &str,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     subscription::transition(tx, &offering, &mut s, Move::Reject, &by.actor, reason_code).await?;
     Ok((offering, s))
 }

@@ -5,7 +5,7 @@
 //! 2. **Rules.** `muniment_domain::subscription::eligibility` is one pure function for preview, commitment, acceptance and mint, with other
 //!    rules at each stage. Its results are stored for each subscription.
 //! 3. **Investment limit.** The investor's row is locked, so that commitments to several offerings are counted one after the other against
-//!    the limit of twelve months (`muniment_domain::means`). An erased investor cannot commit.
+//!    the limit of twelve months (`muniment_domain::investment_limit`). An erased investor cannot commit.
 //! 4. **Order of locks.** Every later move, timers included, locks the offering first and the subscription second. So they cannot deadlock,
 //!    the hard cap is never exceeded, and a move that ends a subscription gives the reserved amount back in its commit.
 //! 5. **Timers.** The end of the cooling-off period makes it `binding`, an overdue payment `expired`, and silence about changed terms a
@@ -24,12 +24,12 @@ mod withdraw;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
-use muniment_domain::{Code, Error, Result, item, offering};
+use muniment_domain::{Code, Error, Result, offering, operation_item};
 
 pub use accept::{accept, reject};
 pub use payment::{Receipt, record, refund};
-pub use subscribe::{Asked, Preview, preview, subscribe, warn};
-pub use withdraw::{By, cancel, change_wallet, reconfirm};
+pub use subscribe::{Preview, SubscribeRequest, preview, subscribe, warn};
+pub use withdraw::{EndedBy, cancel, change_wallet, reconfirm};
 
 /// The actor of a move that the calendar makes.
 const CALENDAR: &str = "calendar";
@@ -38,7 +38,7 @@ const CALENDAR: &str = "calendar";
 /// could deadlock.
 pub async fn lock_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
     match subscription::find(tx, &Scope::All, id).await {
-        Ok(s) => offering::hold(tx, &s.offering_id).await.map(|_| ()),
+        Ok(s) => offering::lock_row(tx, &s.offering_id).await.map(|_| ()),
         Err(Error::Refused { code: Code::NotFound, .. }) => Ok(()),
         Err(error) => Err(error),
     }
@@ -46,18 +46,18 @@ pub async fn lock_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
 
 /// Makes the moves that are due, and returns the time of the next one.
 pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
-    let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, &Scope::All, id).await?;
     let now = tx.now();
     subscription::renew_window(tx, &offering, &mut s).await?;
     // After a long outage one move can make the next one due at once.
     while let Some((by, reason)) = due(&s, now) {
         subscription::transition(tx, &offering, &mut s, by, CALENDAR, reason).await?;
     }
-    Ok(s.next_look())
+    Ok(s.next_due())
 }
 
 fn due(s: &Subscription, now: DateTime<Utc>) -> Option<(Move, &'static str)> {
-    if s.next_look().is_none_or(|at| at > now) {
+    if s.next_due().is_none_or(|at| at > now) {
         return None;
     }
     match s.status {
@@ -70,7 +70,7 @@ fn due(s: &Subscription, now: DateTime<Utc>) -> Option<(Move, &'static str)> {
 
 /// Refuses a move while an unfinished mint contains the subscription.
 async fn not_in_a_mint(tx: &mut Tx, s: &Subscription) -> Result<()> {
-    match item::live_operation(tx, "subscription", &s.id).await? {
+    match operation_item::live_operation(tx, "subscription", &s.id).await? {
         None => Ok(()),
         Some(operation) => Err(Error::refused(
             Code::OperationInProgress,

@@ -33,12 +33,12 @@ pub async fn record(
     receipt: &Receipt,
     by: &Requester,
 ) -> Result<(Offering, Subscription, Payment)> {
-    let (offering, mut s) = subscription::hold(tx, &Scope::All, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, &Scope::All, id).await?;
     let received_at = receipt.received_at.unwrap_or_else(|| tx.now());
     if received_at > tx.now() {
         return Err(Error::field("/received_at", "above_maximum", "The payment date cannot be in the future."));
     }
-    let amount = receipt.amount.map_or_else(|| s.held(), |amount| amount.minor());
+    let amount = receipt.amount.map_or_else(|| s.net_received(), |amount| amount.minor());
     let new = NewPayment {
         kind: receipt.kind,
         amount,
@@ -49,7 +49,7 @@ pub async fn record(
     };
     let payment = subscription::record(tx, &offering, &mut s, &new).await?;
     // After a refund the amount is due again until the payment deadline.
-    timer::set(tx, &s.id, s.next_look()).await?;
+    timer::set(tx, &s.id, s.next_due()).await?;
     Ok((offering, s, payment))
 }
 
@@ -67,7 +67,7 @@ pub async fn refund(
     // A repetition after the refund means the amount that was refunded.
     let amount = match s.status {
         Status::Refunded => recorded_refund(tx, &s, receipt).await?.unwrap_or(s.refunded_amount),
-        _ => s.held(),
+        _ => s.net_received(),
     };
     let whole = Receipt { kind: PaymentKind::Refunded, amount: Some(Money::from_minor(amount)), ..receipt.clone() };
     record(tx, id, &whole, by).await

@@ -7,7 +7,7 @@ use muniment_domain::investor::{self, document};
 use muniment_domain::money::Money;
 use muniment_domain::offering::terms::Visibility;
 use muniment_domain::offering::{self, Offering, Status as Offered};
-use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Stage, Standing};
+use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Relation, Stage};
 use muniment_domain::subscription::{self, New, Subscription};
 use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
 
@@ -19,7 +19,7 @@ use crate::settings::Settings;
 
 /// A request to subscribe.
 #[derive(Clone, Debug)]
-pub struct Asked {
+pub struct SubscribeRequest {
     /// The offering.
     pub offering_id: String,
     /// The amount.
@@ -55,13 +55,13 @@ pub struct Preview {
 pub async fn subscribe(
     tx: &mut Tx,
     settings: &Settings,
-    asked: &Asked,
+    asked: &SubscribeRequest,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
     let investor_id = investor(tx, asked, by).await?;
-    let offering = offering::hold(tx, &asked.offering_id).await?;
+    let offering = offering::lock_row(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
-    let investor = Investor::hold(tx, &investor_id).await?;
+    let investor = Investor::lock_row(tx, &investor_id).await?;
     let record = eligibility::verdict(checks(tx, &offering, &investor, asked).await?)?;
     let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
     if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
@@ -85,12 +85,12 @@ pub async fn subscribe(
     };
     let s = subscription::insert(tx, &new).await?;
     subscription::store_checks(tx, &s.id, "commit", &record, &asked.acknowledgements).await?;
-    timer::set(tx, &s.id, s.next_look()).await?;
+    timer::set(tx, &s.id, s.next_due()).await?;
     Ok((offering, s))
 }
 
 /// Evaluates a request without making it, and returns the result of every rule. Changes nothing.
-pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Requester) -> Result<Preview> {
+pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &SubscribeRequest, by: &Requester) -> Result<Preview> {
     let investor_id = investor(tx, asked, by).await?;
     let investor = Investor::find(tx, &investor_id).await?;
     let offering = offering::find(tx, &asked.offering_id).await?;
@@ -118,9 +118,9 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &Asked, by: &Reque
 }
 
 /// Records that the investor saw the risk warning. The reflection period starts now.
-pub async fn warn(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<()> {
+pub async fn warn(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<()> {
     let investor_id = investor(tx, asked, by).await?;
-    investor::warn(tx, &investor_id).await
+    investor::record_risk_warning(tx, &investor_id).await
 }
 
 /// The payment deadline. It is counted from the end of the cooling-off period, because nobody pays while withdrawal is possible.
@@ -129,8 +129,8 @@ pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc
     Ok(from + Duration::days(days.into()))
 }
 
-async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &Asked) -> Result<Vec<Check>> {
-    let standing: Standing = eligibility::gather(tx, offering, &investor.id, None).await?;
+async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &SubscribeRequest) -> Result<Vec<Check>> {
+    let standing: Relation = eligibility::read_relation(tx, offering, &investor.id, None).await?;
     let amount = asked.amount.minor();
     let mut checks = eligibility::evaluate(&Facts {
         stage: Stage::Commit,
@@ -152,7 +152,7 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &A
 }
 
 /// The investor of a request: the caller, or the one that an operator names together with a signed consent.
-async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> {
+async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<String> {
     let own = principal::investor_of(tx, &by.actor).await?;
     let on_behalf = |pointer, named: bool| {
         let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
@@ -173,14 +173,14 @@ async fn investor(tx: &mut Tx, asked: &Asked, by: &Requester) -> Result<String> 
                 Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
                 other => other,
             })?;
-            document::must_consent(tx, named, asked.consent_document_id.as_deref().unwrap_or_default()).await?;
+            document::check_consent(tx, named, asked.consent_document_id.as_deref().unwrap_or_default()).await?;
             Ok(named.to_owned())
         }
     }
 }
 
 /// Refuses an offering that investors cannot see, as if it did not exist.
-fn must_be_shown(offering: &Offering, asked: &Asked) -> Result<()> {
+fn must_be_shown(offering: &Offering, asked: &SubscribeRequest) -> Result<()> {
     let hidden = matches!(offering.status, Offered::Draft | Offered::InReview | Offered::Approved | Offered::Cancelled)
         || offering.visibility == Visibility::Private;
     if hidden && asked.investor_id.is_none() {

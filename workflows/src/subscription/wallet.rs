@@ -27,7 +27,7 @@ pub async fn choose(
         let own = wallet::default_of(tx, investor_id).await?;
         return Ok(own.map(|address| Chosen { address, is_new: false }));
     };
-    wallet_claim::allow(tx, POINTER, address).await?;
+    wallet_claim::check_address(tx, POINTER, address).await?;
     let shown = address.to_checksum(None);
     if holding::is_frozen(tx, &offering.id, address).await? {
         return Err(Error::field(POINTER, "address_forbidden", format!("{shown} is frozen on this token.")));

@@ -16,7 +16,7 @@ use crate::settings::Settings;
 
 /// The capacity in which a person ends a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum By {
+pub enum EndedBy {
     /// The investor, until the cooling-off period ends.
     Investor,
     /// Staff, until it is minted, with a reason.
@@ -28,22 +28,22 @@ pub async fn cancel(
     tx: &mut Tx,
     scope: &Scope,
     id: &str,
-    part: By,
+    part: EndedBy,
     reason: &str,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     let (mover, given) = match part {
-        By::Investor => {
+        EndedBy::Investor => {
             subscription::renew_window(tx, &offering, &mut s).await?;
             can_withdraw(tx, &s)?;
             (Move::Withdraw, if reason.is_empty() { "withdrawn" } else { reason })
         }
-        By::Staff if s.status.is_open() => {
+        EndedBy::Staff if s.status.is_open() => {
             not_in_a_mint(tx, &s).await?;
             (Move::Cancel, reason)
         }
-        By::Staff => (Move::Cancel, reason),
+        EndedBy::Staff => (Move::Cancel, reason),
     };
     subscription::transition(tx, &offering, &mut s, mover, &by.actor, given).await?;
     Ok((offering, s))
@@ -76,7 +76,7 @@ pub async fn reconfirm(
     offering_version: i64,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     let now = tx.now();
     // Without a confirmation until the deadline the subscription ends, even if the calendar has not moved it yet.
     if s.status != Status::PendingReconfirmation || s.reconfirm_by.is_none_or(|at| at <= now) {
@@ -91,7 +91,7 @@ pub async fn reconfirm(
     let due_at = subscribe::payment_due_at(tx, settings, now).await?;
     s.payment_due_at = s.payment_due_at.map(|at| at.max(due_at));
     subscription::transition(tx, &offering, &mut s, Move::Reconfirm, &by.actor, "").await?;
-    timer::set(tx, &s.id, s.next_look()).await?;
+    timer::set(tx, &s.id, s.next_due()).await?;
     Ok((offering, s))
 }
 
@@ -103,7 +103,7 @@ pub async fn change_wallet(
     address: Address,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
-    let (offering, mut s) = subscription::hold(tx, scope, id).await?;
+    let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     if !matches!(s.status, Status::Committed | Status::PendingReconfirmation | Status::Binding) {
         return Err(s.illegal("another wallet"));
     }
@@ -116,6 +116,6 @@ pub async fn change_wallet(
     subscription::save(tx, &mut s).await?;
     let wallet_address = address.to_checksum(None);
     let data = json!({ "actor": by.actor, "wallet_address": wallet_address });
-    subscription::tell(tx, &offering, &s, "wallet_changed", data).await?;
+    subscription::write_event(tx, &offering, &s, "wallet_changed", data).await?;
     Ok((offering, s))
 }

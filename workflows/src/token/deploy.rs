@@ -67,7 +67,7 @@ impl Request {
 /// Accepts a deployment. An offering has at most one unfinished deployment.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
     // Locked, so that the terms cannot outgrow the caps at the same moment.
-    let offering = offering::hold(tx, &r.offering_id).await?;
+    let offering = offering::lock_row(tx, &r.offering_id).await?;
     if offering.token_address.is_some() {
         return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is already deployed."));
     }
@@ -227,5 +227,5 @@ pub async fn settle(tx: &mut Tx, op: &Operation, address: Address, tx_hash: B256
     token::insert(tx, &new).await?;
     contract::ensure(tx, op.chain_id, address, ContractKind::Token, Some(&op.subject_id)).await?;
     token_read::begin(tx, &op.subject_id, op.chain_id, address, block_number).await?;
-    offering::set_deployed(tx, &op.subject_id, address, &deployment.symbol, tx_hash, block_number).await
+    offering::record_deployment(tx, &op.subject_id, address, &deployment.symbol, tx_hash, block_number).await
 }

@@ -83,7 +83,7 @@ async fn missing(
     token: Address,
     receipt: &Receipt,
 ) -> Result<Option<MissingEffect>, Failure> {
-    if factory::made_here(receipt, token) {
+    if factory::was_created_in(receipt, token) {
         return Ok(None);
     }
     let deployment: Deployment = payload(op, "deployment")?;

@@ -13,12 +13,12 @@ use muniment_activities::token;
 use muniment_domain::approval::Approval;
 use muniment_domain::contract;
 use muniment_domain::db::Tx;
-use muniment_domain::item::{self, Item};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::subscription::eligibility::{self, Check};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
-use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms, unaided_day};
+use muniment_domain::{Code, Error, Result, chain, daily_unapproved, holding, token as token_terms};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -42,7 +42,7 @@ pub struct Request {
 
 /// The result of a request.
 #[derive(Clone, Debug)]
-pub enum Asked {
+pub enum Requested {
     /// The operations are accepted.
     Accepted(Accepted),
     /// A second person must approve it first. The skipped subscriptions are not part of it.
@@ -100,30 +100,30 @@ pub struct Skipped {
 
 /// Requests a mint. While the amounts of a day stay below the threshold it is accepted at once. From the threshold on, a second person must
 /// approve exactly this list.
-pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Asked> {
-    let offering = offering::hold(tx, &r.offering_id).await?;
+pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Requested> {
+    let offering = offering::lock_row(tx, &r.offering_id).await?;
     let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
     let threshold = limits::current(tx, settings).await?.1.mint_dual_control_threshold;
-    if unaided_day::add(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
-        return Ok(Asked::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
+    if daily_unapproved::add_within(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
+        return Ok(Requested::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
     }
     let list = MintList::bind(&offering, release_at, &chosen);
     mint_list::check(tx, settings, &list).await?;
     let request = NewRequest::new(mint_list::ACTION, list.about(), &list)?;
     let approval = approval_request::store(tx, settings, request, by).await?;
-    Ok(Asked::Approval(Box::new(approval), chosen.skipped))
+    Ok(Requested::Approval(Box::new(approval), chosen.skipped))
 }
 
 /// Accepts a mint, whatever its amount.
 pub async fn request(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Accepted> {
-    let offering = offering::hold(tx, &r.offering_id).await?;
+    let offering = offering::lock_row(tx, &r.offering_id).await?;
     let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
     accept(tx, settings, &offering, release_at, chosen, by).await
 }
 
 /// Accepts the mint of exactly this list, or refuses it.
 pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: &Requester) -> Result<Accepted> {
-    let offering = offering::hold(tx, &list.offering_id).await?;
+    let offering = offering::lock_row(tx, &list.offering_id).await?;
     let (release_at, chosen) = evaluate(tx, &offering, &list.request()).await?;
     list.must_be(&MintList::bind(&offering, release_at, &chosen))?;
     accept(tx, settings, &offering, release_at, chosen, by).await
@@ -171,7 +171,8 @@ async fn accept(
     let batch_id = tx.new_id("bat");
     let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
     let first =
-        contract::take_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX)).await?;
+        contract::reserve_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX))
+            .await?;
     let mut wanted = Vec::with_capacity(pages.len());
     for (index, lines) in (0i64..).zip(&pages) {
         let page = mint_page(offering, first + index, release, lines)?;
@@ -179,7 +180,7 @@ async fn accept(
     }
     let operations = operation::insert_all(tx, &wanted).await?;
     let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (op.id.as_str(), line)));
-    item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
+    operation_item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
     let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
     for (operation, lines) in operations.into_iter().zip(pages) {
         queue::first_wake(tx, &operation).await?;
@@ -214,7 +215,7 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
         match passed {
             Ok(item) => {
                 // Every selected subscription passed the same rules, so one record serves all of them.
-                chosen.checks = eligibility::shown(&checks);
+                chosen.checks = eligibility::to_json(&checks);
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
             }
@@ -323,7 +324,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     let lock_release_at = release.and_then(|at| DateTime::from_timestamp(at, 0));
     // A step settles only its own page, because an operation with several pages has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
-    let items: Vec<Item> = item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
+    let items: Vec<Item> = operation_item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
     let offering = offering::find(tx, &op.subject_id).await?;
     let currency = &offering.currency;
     let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };

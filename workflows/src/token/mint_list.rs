@@ -3,9 +3,9 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::item::Item;
 use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
+use muniment_domain::operation_item::Item;
 use muniment_domain::{Code, Error, Result, offering};
 use serde::{Deserialize, Serialize};
 

@@ -11,8 +11,8 @@ use muniment_activities::revert::Revert;
 use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_activities::token;
 use muniment_domain::db::Tx;
-use muniment_domain::item::{self, Item};
 use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::step::Step;
 use muniment_domain::{Result, contract};
@@ -93,10 +93,10 @@ fn holder_named(revert: &Revert, page: &MintPage, named: &BTreeSet<Address>) -> 
 async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
-    let items = item::of_operation(&mut tx, &op.id).await?;
-    item::release(&mut tx, &op.id).await?;
+    let items = operation_item::of_operation(&mut tx, &op.id).await?;
+    operation_item::release(&mut tx, &op.id).await?;
     // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
-    let number = contract::take_op_numbers(&mut tx, op.chain_id, step.target.0, 2).await?;
+    let number = contract::reserve_op_numbers(&mut tx, op.chain_id, step.target.0, 2).await?;
     let place = match &op.batch_id {
         Some(batch_id) => operation::last_of_batch(&mut tx, batch_id).await?,
         None => op.batch_index,
@@ -156,7 +156,7 @@ async fn insert_half(
         steps: vec![half],
     };
     let half = operation::insert(tx, new).await?;
-    item::insert(tx, &half.id, "subscription", items).await?;
+    operation_item::insert(tx, &half.id, "subscription", items).await?;
     queue::first_wake(tx, &half).await?;
     Ok(half)
 }

@@ -8,7 +8,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_activities::block::Header;
 use muniment_activities::fault::Fault;
 use muniment_activities::simulate::Call;
-use muniment_activities::token_view::{self, Outcome, Read};
+use muniment_activities::token_view::{self, CallResult, TokenRead};
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::engine::Network;
@@ -29,7 +29,7 @@ pub enum NoAnswer {
 
 /// The key of an answer: calls of contracts.
 type Question = Vec<Call>;
-type Answers = HashMap<Question, Arc<OnceCell<Vec<Outcome>>>>;
+type Answers = HashMap<Question, Arc<OnceCell<Vec<CallResult>>>>;
 type Head = Option<(DateTime<Utc>, Result<Header, Fault>)>;
 
 /// The cache of one chain.
@@ -64,7 +64,7 @@ impl TokenViews {
             return known.clone().map_err(NoAnswer::Fault);
         }
         self.count(now)?;
-        let found = token_view::newest(&network.chain).await;
+        let found = token_view::newest_header(&network.chain).await;
         *head = Some((now, found.clone()));
         found.map_err(NoAnswer::Fault)
     }
@@ -74,7 +74,7 @@ impl TokenViews {
         &self,
         network: &Network,
         head: &Header,
-        read: Read<T>,
+        read: TokenRead<T>,
         now: DateTime<Utc>,
     ) -> Result<T, NoAnswer> {
         let cell = self.cell(network, head.hash, &read.calls);
@@ -87,7 +87,7 @@ impl TokenViews {
         (read.decode)(answers).map_err(NoAnswer::Fault)
     }
 
-    fn cell(&self, network: &Network, block: B256, question: &Question) -> Arc<OnceCell<Vec<Outcome>>> {
+    fn cell(&self, network: &Network, block: B256, question: &Question) -> Arc<OnceCell<Vec<CallResult>>> {
         let page = self.page(network);
         let mut kept = page.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.0 != block || kept.1.len() >= ANSWERS_MAX {

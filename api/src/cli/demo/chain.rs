@@ -86,7 +86,7 @@ impl DemoChain {
             signers: vec![SignerConfig::Raw { private_key: Secret::new(account::SIGNER_KEY.to_string()) }],
             ..ChainConfig::default()
         };
-        let chain = Chain::over_http(config.clone()).map_err(Failure::new)?;
+        let chain = Chain::http(config.clone()).map_err(Failure::new)?;
         let open = |key| Signer::raw(key, Profile::Development).map_err(Failure::new);
         let (deployer, signer) = (open(account::DEPLOYER_KEY)?, open(account::SIGNER_KEY)?);
         let platform =

@@ -7,7 +7,7 @@ use muniment_domain::money::Money;
 use muniment_domain::offering::terms::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Filter, Offering, Scope, Status};
 use muniment_domain::point::Point;
-use muniment_domain::subscription::{self, Accepted};
+use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::user::{self, Role};
 use muniment_domain::{Error, Result, api_key};
 use muniment_workflows::engine::timer;
@@ -85,7 +85,7 @@ async fn insert_all(tx: &mut Tx, chain_id: i64) -> Result<String> {
             let amount: Money = amount.parse().map_err(|_| unreadable("an amount of the demo"))?;
             let price = Money::from_minor(100);
             let quantity = amount.base_units(price, DECIMALS).ok_or_else(|| unreadable("a quantity of the demo"))?;
-            let accepted = Accepted { offering_id, investor_id: &investor_id, amount, quantity, wallet: *wallet };
+            let accepted = NewAccepted { offering_id, investor_id: &investor_id, amount, quantity, wallet: *wallet };
             subscription::insert_accepted(tx, &accepted).await?;
         }
     }

@@ -50,7 +50,7 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
         .hash(password.clone(), db.ids().bytes())
         .await
         .map_err(|problem| Failure::new(problem.code.title()))?;
-    let demo = acting(Act::on_host("muniment"), data::ensure(&db, config.chains[0].chain_id, &hash)).await?;
+    let demo = acting(Act::host_command("muniment"), data::ensure(&db, config.chains[0].chain_id, &hash)).await?;
     running.start(&config, db.clone(), Some(listener), true).await?;
     println!("{}", invitation::text(served_at, chain.url(), &demo, &password));
     let ended = running.until_told().await;

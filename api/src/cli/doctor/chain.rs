@@ -16,11 +16,11 @@ const AHEAD_SECONDS_MAX: i64 = 15;
 /// The checks of one chain, and the chain for those that need it, if it is there and the right one.
 pub async fn check(config: &ChainConfig, db: Option<&Db>) -> (Vec<Check>, Option<Chain>) {
     let subject = format!("chain {}", config.key);
-    let chain = match Chain::over_http(config.clone()) {
+    let chain = match Chain::http(config.clone()) {
         Ok(chain) => chain,
         Err(error) => return (vec![Check::fail(subject, error.to_string(), "correct the [[chains]] section")], None),
     };
-    let contact = match chain.contact().await {
+    let contact = match chain.check_endpoints().await {
         Ok(contact) => contact,
         Err(fault) => {
             let advice = "no operation of this chain can continue until this is fixed";
@@ -29,7 +29,7 @@ pub async fn check(config: &ChainConfig, db: Option<&Db>) -> (Vec<Check>, Option
     };
     let advice = "the other endpoints are used until it is fixed";
     let mut checks = Vec::new();
-    for (endpoint, fault) in &contact.silent {
+    for (endpoint, fault) in &contact.failed {
         checks.push(Check::warn(&subject, format!("{endpoint}: {fault}"), advice));
     }
     checks.push(Check::fine(&subject, format!("chain id {} at {}", contact.chain_id, contact.answered.join(", "))));

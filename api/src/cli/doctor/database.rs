@@ -1,7 +1,7 @@
 //! Checks of the database: reachable, migrated, and with the extensions of the queue.
 
 use muniment_domain::db::Db;
-use muniment_domain::{migrate, wall};
+use muniment_domain::{migrate, row_security};
 
 use super::Check;
 use crate::config::{Config, database};
@@ -69,7 +69,7 @@ async fn extensions(db: &Db) -> Check {
 
 async fn role(db: &Db) -> Check {
     let subject = "database role";
-    match wall::stands(db).await {
+    match row_security::applies(db).await {
         Ok(Some(false)) => {
             let advice = "use a role that owns the tables, is not a superuser and does not have BYPASSRLS: row security does not protect investors' data from other roles";
             Check::warn(subject, "row security does not apply to it".to_owned(), advice)

@@ -3,10 +3,10 @@
 use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Datelike, NaiveDate, Utc};
+use muniment_domain::date_or_time::DateOrTime;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Kind, Method, Scope};
 use muniment_domain::idempotency::Answer;
-use muniment_domain::moment::Moment;
 use muniment_domain::offering;
 use muniment_workflows::payout::distribution::{self, Draft};
 use muniment_workflows::requester::Requester;
@@ -48,11 +48,11 @@ pub struct Body {
     /// The record date: a date, which ends at midnight in the offering's time zone (`utc_offset_minutes`), or a time.
     #[serde(deserialize_with = "moment")]
     #[schema(value_type = String, example = "2026-12-31")]
-    record_date: Moment,
+    record_date: DateOrTime,
     /// The payment date: a date, which means its first second in the offering's time zone, or a time.
     #[serde(deserialize_with = "moment")]
     #[schema(value_type = String, example = "2027-01-15")]
-    payment_date: Moment,
+    payment_date: DateOrTime,
     payout_token: Option<Typed>,
     partition: Option<Partition>,
     #[schema(max_length = 500)]
@@ -71,11 +71,11 @@ struct Whose {
     distributions: Scope,
 }
 
-fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Moment, D::Error> {
+fn moment<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<DateOrTime, D::Error> {
     let text = String::deserialize(deserializer)?;
     let day = text.parse().ok().filter(|day: &NaiveDate| instant::has_four_digits(day.year()));
     let wrong = "date_format: Use a date such as 2026-12-31 or a time such as 2026-12-31T12:00:00Z.";
-    let moment = day.map(Moment::Day).or_else(|| instant::read(&text).map(Moment::Exact));
+    let moment = day.map(DateOrTime::Day).or_else(|| instant::read(&text).map(DateOrTime::Exact));
     moment.ok_or_else(|| D::Error::custom(wrong))
 }
 

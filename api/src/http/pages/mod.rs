@@ -6,7 +6,7 @@ use std::str::FromStr;
 use axum::extract::Query;
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
-use muniment_domain::narrow::Created;
+use muniment_domain::filter::CreatedBetween;
 use muniment_domain::total::Total;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -165,8 +165,8 @@ impl Parameters {
     }
 
     /// When the things were made that are asked for.
-    pub fn created(&self) -> Result<Created> {
-        let created = Created { from: self.time("created_from")?, to: self.time("created_to")? };
+    pub fn created(&self) -> Result<CreatedBetween> {
+        let created = CreatedBetween { from: self.time("created_from")?, to: self.time("created_to")? };
         match (created.from, created.to) {
             (Some(from), Some(to)) if from > to => {
                 Err(Problem::new(Code::InvalidParameter, "created_from must not be later than created_to."))

@@ -14,7 +14,7 @@ use muniment_domain::point::Point;
 use muniment_domain::subscription::{Status, Subscription, eligibility};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;
-use muniment_workflows::subscription::{Asked, Preview};
+use muniment_workflows::subscription::{Preview, SubscribeRequest};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
@@ -97,8 +97,8 @@ pub async fn subscribe(
 }
 
 impl Body {
-    fn asked(&self) -> Asked {
-        Asked {
+    fn asked(&self) -> SubscribeRequest {
+        SubscribeRequest {
             offering_id: self.offering_id.clone(),
             amount: self.amount.0,
             wallet_address: self.wallet_address.map(|address| address.0),
@@ -209,14 +209,14 @@ pub struct Previewed {
     payment_due_at: Instant,
 }
 
-fn shown(asked: &Asked, preview: &Preview) -> Previewed {
+fn shown(asked: &SubscribeRequest, preview: &Preview) -> Previewed {
     let offering = &preview.offering;
     let decimals = offering.decimals();
     let units = asked.amount.base_units(Money::from_minor(offering.unit_price), decimals);
     Previewed {
         dry_run: true,
         eligible: preview.checks.iter().all(|check| check.refused.is_none()),
-        checks: json!(eligibility::shown(&preview.checks)),
+        checks: json!(eligibility::to_json(&preview.checks)),
         offering_id: offering.id.clone(),
         amount: Amount(asked.amount),
         currency: offering.currency.clone(),

@@ -6,7 +6,7 @@ pub mod holder;
 use alloy_primitives::{Address, U256};
 use muniment_activities::block::Header;
 use muniment_activities::fault::Fault;
-use muniment_activities::token_view::Read;
+use muniment_activities::token_view::TokenRead;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::{Code as Refusal, Error, money, token};
@@ -49,7 +49,7 @@ struct AsOf {
 
 /// The offering, if the caller sees it.
 async fn see(tx: &mut Tx, principal: Option<&Principal>, id: &str) -> Result<Offering> {
-    Ok(offering::see(tx, &seeing(principal), id).await?)
+    Ok(offering::find_visible(tx, &seeing(principal), id).await?)
 }
 
 impl<'a> Reading<'a> {
@@ -74,7 +74,7 @@ impl<'a> Reading<'a> {
         })
     }
 
-    async fn ask<T>(&self, read: Read<T>) -> Result<T> {
+    async fn ask<T>(&self, read: TokenRead<T>) -> Result<T> {
         self.app.token_views.ask(self.network, &self.block, read, self.app.db.clock().now()).await.map_err(problem)
     }
 

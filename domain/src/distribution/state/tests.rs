@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::table_test::{assert_checked, cells};
+use crate::state_table_test::{assert_checked, cells};
 
 #[test]
 fn the_state_table_allows_exactly_these_moves() {
@@ -10,11 +10,11 @@ fn the_state_table_allows_exactly_these_moves() {
     let wanted = [
         (S::Draft, M::Snapshot, S::Snapshotting),
         (S::Draft, M::Cancel, S::Cancelled),
-        (S::Snapshotting, M::Take, S::Snapshotted),
+        (S::Snapshotting, M::StoreSnapshot, S::Snapshotted),
         (S::Snapshotting, M::Cancel, S::Cancelled),
         (S::Snapshotted, M::Calculate, S::Calculated),
         (S::Snapshotted, M::Cancel, S::Cancelled),
-        (S::Calculated, M::Ask, S::AwaitingApproval),
+        (S::Calculated, M::RequestApproval, S::AwaitingApproval),
         (S::Calculated, M::Approve, S::Approved),
         (S::Calculated, M::Cancel, S::Cancelled),
         (S::AwaitingApproval, M::Approve, S::Approved),

@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::table_test::{assert_checked, cells};
+use crate::state_table_test::{assert_checked, cells};
 
 #[test]
 fn the_state_table_is_that_of_the_specification() {

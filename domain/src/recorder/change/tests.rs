@@ -21,7 +21,7 @@ fn a_long_text_shows_its_name_only_and_an_unchanged_status_nothing() {
     let text = |length: usize| Facts::new(json!({ "description": "x".repeat(length) }), json!({}));
     let change = Change { before: text(3), after: text(CHARACTERS_MAX + 1) };
     assert_eq!(change.shown()["diff_redacted"], json!({ "description": {} }));
-    assert_eq!(moved(Some(Some("open")), Some("open")), json!({}));
-    assert_eq!(moved(None, Some("open")), json!({}));
-    assert_eq!(moved(Some(None), Some("open"))["diff_redacted"]["status"]["to"], "open");
+    assert_eq!(status_change(Some(Some("open")), Some("open")), json!({}));
+    assert_eq!(status_change(None, Some("open")), json!({}));
+    assert_eq!(status_change(Some(None), Some("open"))["diff_redacted"]["status"]["to"], "open");
 }

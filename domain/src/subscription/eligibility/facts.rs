@@ -3,8 +3,8 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
+use crate::investment_limit::{self, Finances, Limit};
 use crate::investor::Screening;
-use crate::means::{self, Limit, Means};
 use crate::offering::Offering;
 use crate::sql::{Sql, sql};
 use crate::subscription::{Status, Subscription};
@@ -32,7 +32,7 @@ pub struct Investor {
     pub accreditation_status: String,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
     #[sqlx(flatten)]
-    pub means: Means,
+    pub means: Finances,
     /// When the investor was first warned of the risk, if the exemption requires a warning.
     pub risk_warned_at: Option<DateTime<Utc>>,
 }
@@ -48,7 +48,7 @@ impl Investor {
     }
 
     /// The same, with the row locked until the commit, so that parallel commitments in several offerings are counted one after the other.
-    pub async fn hold(tx: &mut Tx, id: &str) -> Result<Self> {
+    pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Self> {
         let investor = sql("update investors set version = version where id = $1 and erased_at is null returning ");
         Self::read(tx, investor.push(COLUMNS), id).await
     }
@@ -66,7 +66,7 @@ impl Investor {
 
 /// The facts about an investor's relation to an offering, without the subscription in question.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct Relation {
     /// The number of the investor's other active subscriptions.
     pub own_count: i64,
     /// Their total, in minor units.
@@ -95,19 +95,19 @@ pub struct Facts<'a> {
     pub amount: i64,
     /// The money received and not refunded, in minor units.
     pub held: i64,
-    pub standing: Standing,
+    pub standing: Relation,
     /// What the investor has acknowledged.
     pub acknowledged: &'a [String],
     pub now: DateTime<Utc>,
 }
 
 /// Reads the relation of an investor to an offering, without one subscription.
-pub async fn gather(
+pub async fn read_relation(
     tx: &mut Tx,
     offering: &Offering,
     investor_id: &str,
     besides: Option<&Subscription>,
-) -> Result<Standing> {
+) -> Result<Relation> {
     let besides_id = besides.map_or("", |s| s.id.as_str());
     let (own_count, own_total) = sql("select count(*), cast(coalesce(sum(amount), 0) as bigint) from subscriptions
          where offering_id = $1 and investor_id = $2 and id <> $3 and status in :reserving")
@@ -123,7 +123,7 @@ pub async fn gather(
     let profile = offering.exemption.profile();
     // Read only what the exemption needs.
     let used = match profile.investor_limit {
-        Some(Limit::CrowdfundingYear) => means::crowdfunded(tx, investor_id, besides_id).await?,
+        Some(Limit::CrowdfundingYear) => investment_limit::crowdfunding_total(tx, investor_id, besides_id).await?,
         Some(Limit::TenthOfEach) => own_total,
         None => 0,
     };
@@ -139,7 +139,7 @@ pub async fn gather(
         }
         None => (None, false),
     };
-    Ok(Standing {
+    Ok(Relation {
         own_count,
         own_total,
         used,

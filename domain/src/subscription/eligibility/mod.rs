@@ -6,7 +6,7 @@ mod facts;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-pub use facts::{Facts, Investor, Stage, Standing, gather};
+pub use facts::{Facts, Investor, Relation, Stage, read_relation};
 
 use super::reservation;
 use crate::investor::Screening;
@@ -73,7 +73,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
 }
 
 /// The results as answers and stored checks show them.
-pub fn shown(checks: &[Check]) -> Value {
+pub fn to_json(checks: &[Check]) -> Value {
     let one = |check: &Check| {
         let why = check.refused.as_ref().and_then(Error::refusal);
         json!({ "rule": check.rule, "passed": check.refused.is_none(), "code": why.map(|(code, _)| code),
@@ -84,7 +84,7 @@ pub fn shown(checks: &[Check]) -> Value {
 
 /// The first refusal; if there is none, the results to store.
 pub fn verdict(checks: Vec<Check>) -> crate::Result<Value> {
-    let record = shown(&checks);
+    let record = to_json(&checks);
     match checks.into_iter().find_map(|check| check.refused) {
         Some(refusal) => Err(refusal),
         None => Ok(record),

@@ -1,6 +1,6 @@
 use super::*;
 use crate::exemption::Exemption;
-use crate::means::Means;
+use crate::investment_limit::Finances;
 use crate::offering::Offering;
 
 fn offered() -> Offering {
@@ -22,13 +22,13 @@ fn somebody() -> Investor {
         sanctions_status: Screening::Clear,
         accreditation_status: "none".to_owned(),
         accreditation_expires_at: None,
-        means: Means::default(),
+        means: Finances::default(),
         risk_warned_at: None,
     }
 }
 
 fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Facts<'a> {
-    let standing = Standing { wallet_verified: Some(true), ..Standing::default() };
+    let standing = Relation { wallet_verified: Some(true), ..Relation::default() };
     let now = chrono::DateTime::UNIX_EPOCH;
     Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, acknowledged: &[], now }
 }
@@ -111,7 +111,7 @@ fn a_risk_must_be_acknowledged_if_the_exemption_requires_it() {
 
 #[test]
 fn the_exemption_limits_investors_who_are_not_accredited() {
-    let rich = Means { annual_income: Some(3_000_000), net_worth: Some(0) };
+    let rich = Finances { annual_income: Some(3_000_000), net_worth: Some(0) };
     let i = Investor { means: rich, ..somebody() };
     let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
     let said = ["risk_warning".to_owned()];

@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::{Move as M, Status as S, *};
-use crate::table_test::{assert_checked, cells};
+use crate::state_table_test::{assert_checked, cells};
 
 fn allowed(has_money: bool) -> Vec<(S, M, S)> {
     cells(S::ALL, M::ALL, |from, by| from.next(by, Some(S::Binding), has_money))

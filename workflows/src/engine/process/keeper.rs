@@ -85,7 +85,7 @@ impl Keeper<'_> {
     async fn turn(&mut self) -> Result<Duration> {
         if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
             let fresh = self.held.is_none();
-            let holds = self.engine.holder.hold(&self.engine.db, &format!("chain:{}", self.network.id())).await?;
+            let holds = self.engine.holder.acquire(&self.engine.db, &format!("chain:{}", self.network.id())).await?;
             self.network.followed_here.store(holds, Ordering::Relaxed);
             if !holds {
                 self.held = None;
@@ -146,7 +146,7 @@ impl Keeper<'_> {
             return Ok(quick);
         }
         let mut tx = self.engine.db.read().await?;
-        let busy = step::any_under_way(&mut tx, self.network.id()).await?;
+        let busy = step::any_unfinished(&mut tx, self.network.id()).await?;
         Ok(if busy { pace } else { pace.max(Duration::from_secs(config.block_seconds)) })
     }
 }
@@ -167,7 +167,7 @@ pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
 }
 
 async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
-    if !engine.holder.hold(&engine.db, "sweep").await? {
+    if !engine.holder.acquire(&engine.db, "sweep").await? {
         return Ok(());
     }
     while sweep::sweep(engine).await? > 0 {}

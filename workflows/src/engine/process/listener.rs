@@ -17,7 +17,7 @@ pub async fn listen(engine: Engine, stop: CancellationToken) {
             loop {
                 let notification = listener.recv().await?;
                 if notification.channel() != SENT {
-                    db.ring();
+                    db.notify_wake();
                 } else if let Some(network) = notification.payload().parse().ok().and_then(|id| engine.network(id)) {
                     network.sent.notify_one();
                 }

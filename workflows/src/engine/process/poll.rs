@@ -25,7 +25,7 @@ pub struct NotifyOrTimer {
 impl NotifyOrTimer {
     /// Listens to the notifications of a database.
     pub fn new(db: &Db) -> Self {
-        Self::with(db.bell())
+        Self::with(db.wake_signal())
     }
 
     fn with(notified: watch::Receiver<u64>) -> Self {

@@ -11,15 +11,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use muniment_domain::Result;
-use muniment_domain::attempt::{Answered, Attempt};
-use muniment_domain::operation::LANE_FULL;
+use muniment_domain::attempt::{Attempt, SendAnswer};
+use muniment_domain::operation::WAITS_FOR_LANE;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 
 use crate::engine::prepare::Prepared;
 use crate::engine::process::held::{Held, Hold};
-use crate::engine::submit::{self, SendResult};
+use crate::engine::submit::{self, Broadcast};
 use crate::engine::{Engine, Network};
 
 /// The limit of a lane's steps in memory, as a multiple of its limit in flight. The rest waits in the table.
@@ -152,9 +152,9 @@ struct Submitter {
     waiting: Vec<Prepared>,
     holds: HashMap<String, Hold>,
     /// Answers that are not stored yet. They are not urgent.
-    answers: Vec<Answered>,
+    answers: Vec<SendAnswer>,
     /// The send in progress. The next one must not overtake it.
-    sending: Option<JoinHandle<Result<SendResult>>>,
+    sending: Option<JoinHandle<Result<Broadcast>>>,
 }
 
 impl Submitter {
@@ -244,12 +244,12 @@ impl Submitter {
         self.sending = Some(tokio::spawn(async move {
             match engine.network(chain_id) {
                 Some(network) => submit::broadcast(&engine, network, stored.iter().collect()).await,
-                None => Ok(SendResult::nothing()),
+                None => Ok(Broadcast::nothing()),
             }
         }));
     }
 
-    async fn finish_send(&mut self, network: &Network, sent: Result<SendResult>) {
+    async fn finish_send(&mut self, network: &Network, sent: Result<Broadcast>) {
         self.sending = None;
         let noted = match sent {
             // The commit that stores the answer notifies the process that follows the chain.
@@ -266,7 +266,7 @@ impl Submitter {
     }
 
     async fn note(&mut self, network: &Network) {
-        let sent = SendResult::taken(std::mem::take(&mut self.answers));
+        let sent = Broadcast::taken(std::mem::take(&mut self.answers));
         if let Err(error) = submit::record_answers(&self.engine, network, &sent).await {
             tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
         }
@@ -292,7 +292,7 @@ impl Submitter {
             return;
         }
         let ids: Vec<String> = batch.iter().map(|prepared| prepared.op.id.clone()).collect();
-        if let Err(error) = submit::park(&self.engine, batch, LANE_FULL).await {
+        if let Err(error) = submit::postpone(&self.engine, batch, WAITS_FOR_LANE).await {
             tracing::error!(lane.id = self.lane_id, "parked operations are left to the sweep: {error}");
         }
         ids.iter().for_each(|id| drop(self.holds.remove(id)));
@@ -317,17 +317,17 @@ fn engine_most(engine: &Engine, chain_id: i64) -> usize {
 }
 
 /// Waits for the send in progress. Without one it never returns.
-async fn sent(sending: &mut Option<JoinHandle<Result<SendResult>>>) -> Result<SendResult> {
+async fn sent(sending: &mut Option<JoinHandle<Result<Broadcast>>>) -> Result<Broadcast> {
     match sending {
         Some(task) => finished(task.await),
         None => std::future::pending().await,
     }
 }
 
-fn finished(ended: std::result::Result<Result<SendResult>, tokio::task::JoinError>) -> Result<SendResult> {
+fn finished(ended: std::result::Result<Result<Broadcast>, tokio::task::JoinError>) -> Result<Broadcast> {
     ended.unwrap_or_else(|error| {
         // The stored bytes are sent again by the rebroadcast of the lane.
         tracing::error!("a send panicked: {error}");
-        Ok(SendResult::nothing())
+        Ok(Broadcast::nothing())
     })
 }

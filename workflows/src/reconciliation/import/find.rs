@@ -8,8 +8,8 @@ use muniment_activities::decode::{self, Decoded};
 use muniment_activities::direct_payout;
 use muniment_activities::factory;
 use muniment_activities::fault::Fault;
+use muniment_activities::inclusion::IncludedTransaction;
 use muniment_activities::logs::LogFilter;
-use muniment_activities::mined::Mined;
 use muniment_activities::mint::MintPage;
 use muniment_activities::operation::payload_hash;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
@@ -20,7 +20,7 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::subscription::{self, Candidate, Status};
 use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, step};
 
-use super::{Call, Found, Match, Standing, Subscription};
+use super::{Call, Found, Match, Origin, Subscription};
 use crate::engine::execution::unavailable;
 use crate::engine::{Engine, Network};
 
@@ -117,10 +117,10 @@ async fn calls_of(
     network: &Network,
     known: &mut Known,
     blocks: (u64, u64),
-) -> Result<Vec<Mined>, SearchError> {
+) -> Result<Vec<IncludedTransaction>, SearchError> {
     for factory in known.factories.clone() {
         // A token that was deployed after the backup is not in the database yet.
-        for (token, offering) in factory::tokens_told(&network.chain, factory, blocks).await? {
+        for (token, offering) in factory::deployed_tokens(&network.chain, factory, blocks).await? {
             known.contracts.insert(token);
             if let Some(id) = known.offerings.get(&offering) {
                 known.tokens.insert(token, id.clone());
@@ -141,7 +141,7 @@ async fn calls_of(
     let mut tx = engine.db.read().await?;
     for hash in hashes {
         let ours = attempt::find(&mut tx, network.id(), hash).await?.is_some()
-            || step::taken_over(&mut tx, network.id(), hash).await?.is_some()
+            || step::adopted_by(&mut tx, network.id(), hash).await?.is_some()
             || claim::find(&mut tx, network.id(), hash).await?.is_some();
         if !ours {
             unknown.push(hash);
@@ -159,13 +159,18 @@ async fn calls_of(
                 of_key.push(*hash);
             }
         }
-        calls.extend(network.chain.mined(&of_key).await?.into_iter().flatten());
+        calls.extend(network.chain.included_transactions(&of_key).await?.into_iter().flatten());
     }
     calls.sort_by_key(|mined| mined.nonce);
     Ok(calls)
 }
 
-async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet<String>) -> Result<Call> {
+async fn identify(
+    tx: &mut Tx,
+    known: &Known,
+    mined: IncludedTransaction,
+    taken: &mut BTreeSet<String>,
+) -> Result<Call> {
     let target = mined.to.unwrap_or_default();
     let decoded = decode::decode(&mined.data);
     let function = match &decoded {
@@ -173,17 +178,17 @@ async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet
         Decoded::MintPage(_) => "mintPage".to_owned(),
         Decoded::Other(name) => name.clone(),
     };
-    let wished = step::wished(tx, known.lane.chain_id, target, payload_hash(&mined.data)).await?;
+    let wished = step::find_same_call(tx, known.lane.chain_id, target, payload_hash(&mined.data)).await?;
     let standing = match (wished, decoded) {
-        (Some(operation), _) => Some(Standing::Awaited(operation)),
+        (Some(operation), _) => Some(Origin::Awaited(operation)),
         (None, Decoded::DeployToken(deployment)) if known.factories.contains(&target) => {
             let id = known.offerings.get(&deployment.offering_id);
-            id.map(|id| Standing::Deployment(id.clone(), deployment))
+            id.map(|id| Origin::Deployment(id.clone(), deployment))
         }
         (None, Decoded::MintPage(page)) => match known.tokens.get(&target) {
             Some(id) => {
                 let lines = match_lines(tx, known, id, mined.hash, &page, taken).await?;
-                Some(Standing::Page(id.clone(), page, lines))
+                Some(Origin::Page(id.clone(), page, lines))
             }
             None => None,
         },
@@ -191,12 +196,12 @@ async fn identify(tx: &mut Tx, known: &Known, mined: Mined, taken: &mut BTreeSet
         (None, Decoded::Other(_)) => find_unpaid(tx, known, &mined).await?,
     };
     let seen = known.acknowledged.contains(&(mined.hash, WHOLE_CALL));
-    Ok(Call { mined, function, standing: standing.unwrap_or(Standing::Strange(seen)) })
+    Ok(Call { mined, function, standing: standing.unwrap_or(Origin::Strange(seen)) })
 }
 
 /// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs
 /// no such check: it refuses a repetition itself.
-async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option<Standing>> {
+async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &IncludedTransaction) -> Result<Option<Origin>> {
     let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();
     for line in page.lines {
@@ -207,7 +212,7 @@ async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &Mined) -> Result<Option
             }
         }
     }
-    Ok((!owed.is_empty()).then_some(Standing::Paid(owed)))
+    Ok((!owed.is_empty()).then_some(Origin::Paid(owed)))
 }
 
 /// Finds for each line the accepted subscription with its wallet and quantity. If several match, the oldest one.

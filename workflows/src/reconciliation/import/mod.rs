@@ -17,8 +17,8 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::B256;
 use muniment_activities::factory::Deployment;
+use muniment_activities::inclusion::IncludedTransaction;
 use muniment_activities::line::Line;
-use muniment_activities::mined::Mined;
 use muniment_activities::mint::MintPage;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
 use muniment_domain::lane::{self, Lane};
@@ -44,16 +44,16 @@ pub struct Found {
 #[derive(Clone, Debug)]
 pub struct Call {
     /// The transaction.
-    pub mined: Mined,
+    pub mined: IncludedTransaction,
     /// The function's name.
     pub function: String,
     /// Its relation to the database.
-    pub standing: Standing,
+    pub standing: Origin,
 }
 
 /// The relation of a call to the database.
 #[derive(Clone, Debug)]
-pub enum Standing {
+pub enum Origin {
     /// This operation has exactly this call, and the engine will find it.
     Awaited(String),
     /// It deployed the token of this offering.
@@ -94,17 +94,17 @@ impl Call {
 
     /// Whether the lane can sign again without a decision about this call.
     pub const fn is_settled(&self) -> bool {
-        matches!(self.standing, Standing::Awaited(_) | Standing::Strange(true))
+        matches!(self.standing, Origin::Awaited(_) | Origin::Strange(true))
     }
 
     /// Whether it can be imported as an operation.
     pub fn is_importable(&self) -> bool {
         match &self.standing {
-            Standing::Deployment(..) => true,
-            Standing::Page(_, _, lines) => {
+            Origin::Deployment(..) => true,
+            Origin::Page(_, _, lines) => {
                 lines.iter().all(|l| matches!(l.subscription, Subscription::Fits(_) | Subscription::Missing(true)))
             }
-            Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => false,
+            Origin::Awaited(_) | Origin::Paid(_) | Origin::Strange(_) => false,
         }
     }
 }
@@ -138,7 +138,7 @@ pub async fn acknowledge(
     let found = find::find(engine, network, lane_id).await?;
     for (hash, line) in names {
         let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.standing);
-        if let Some(Standing::Paid(entitlements)) = named {
+        if let Some(Origin::Paid(entitlements)) = named {
             let detail = format!(
                 "{hash} paid entitlements that are unpaid here and would be paid twice: {}. Exclude them first, with an approval. Then \
                  acknowledge the call.",
@@ -147,8 +147,8 @@ pub async fn acknowledge(
             return Err(Error::refused(Code::UnknownCalls, detail));
         }
         let fits = match (named, line) {
-            (Some(Standing::Strange(_)), None) => true,
-            (Some(Standing::Page(_, _, lines)), Some(line)) => {
+            (Some(Origin::Strange(_)), None) => true,
+            (Some(Origin::Page(_, _, lines)), Some(line)) => {
                 lines.get(*line).is_some_and(|l| matches!(l.subscription, Subscription::Missing(_)))
             }
             _ => false,

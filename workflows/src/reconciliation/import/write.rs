@@ -3,15 +3,15 @@
 use muniment_activities::operation::payload_hash;
 use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_domain::column::{Dec, Hex};
-use muniment_domain::item::{self, Item};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, Move, NewOperation, NewStep};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State};
 use muniment_domain::{Code, Error, Result, claim};
 use serde_json::{Value, json};
 
-use super::{Call, Match, Standing, Subscription};
+use super::{Call, Match, Origin, Subscription};
 use crate::engine::conclude;
 use crate::engine::execution::unavailable;
 use crate::engine::ledger::{self, Known};
@@ -29,7 +29,7 @@ pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call,
     let hash = call.mined.hash;
     let mut tx = engine.db.begin().await?;
     let mut op = operation::insert(&mut tx, new_operation(network, call, actor)?).await?;
-    item::insert(&mut tx, &op.id, "subscription", &items(call)).await?;
+    operation_item::insert(&mut tx, &op.id, "subscription", &items(call)).await?;
     claim::insert(&mut tx, op.chain_id, hash, &op.id).await?;
     op.lane_id = Some(lane.id.clone());
     operation::transition(&mut tx, &mut op, Move::Adopt, actor, REASON).await?;
@@ -88,16 +88,16 @@ async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> R
 
 fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
     let (kind, offering_id, payload, op_number, live_key) = match &call.standing {
-        Standing::Deployment(id, deployment) => {
+        Origin::Deployment(id, deployment) => {
             // An unfinished deployment of the same offering holds this live key and refuses the import.
             let live = format!("deploy_token:{id}");
             (Kind::DeployToken, id, json!({ "deployment": deployment }), None, Some(live))
         }
-        Standing::Page(id, page, lines) => {
+        Origin::Page(id, page, lines) => {
             let payload = json!({ "page": page, "unmatched_lines": unmatched(lines) });
             (Kind::Mint, id, payload, Some(page.op_id.cast_signed()), None)
         }
-        Standing::Awaited(_) | Standing::Paid(_) | Standing::Strange(_) => {
+        Origin::Awaited(_) | Origin::Paid(_) | Origin::Strange(_) => {
             let detail = format!("{} cannot be imported.", call.mined.hash);
             return Err(Error::refused(Code::InvalidState, detail));
         }
@@ -127,7 +127,7 @@ fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOpera
 }
 
 fn items(call: &Call) -> Vec<Item> {
-    let Standing::Page(_, _, lines) = &call.standing else { return Vec::new() };
+    let Origin::Page(_, _, lines) = &call.standing else { return Vec::new() };
     let item = |l: &Match| match &l.subscription {
         Subscription::Fits(id) => {
             Some(Item { subject_id: id.clone(), wallet_address: Hex(l.line.holder()), quantity: Dec(l.line.units()) })

@@ -11,7 +11,7 @@ use crate::Result;
 use crate::db::{Conn, Db};
 use crate::point::Point;
 use crate::sql::sql;
-pub use crate::viewer::seen_by;
+pub use crate::viewer::limited_to;
 
 /// The tables, and the column with the owner of a row.
 const TABLES: [(&str, &str); 4] = [
@@ -58,7 +58,7 @@ pub(crate) async fn create_policies(db: &Db) -> Result<()> {
 }
 
 /// Whether row security applies to the present role; it never does to a superuser. None on SQLite.
-pub async fn stands(db: &Db) -> Result<Option<bool>> {
+pub async fn applies(db: &Db) -> Result<Option<bool>> {
     if !db.is_shared() {
         return Ok(None);
     }

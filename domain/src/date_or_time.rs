@@ -7,14 +7,14 @@ pub const UTC_OFFSET_MINUTES: std::ops::RangeInclusive<i64> = -720..=840;
 
 /// A day or an exact time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Moment {
+pub enum DateOrTime {
     /// The whole day.
     Day(NaiveDate),
     /// This time.
     Exact(DateTime<Utc>),
 }
 
-impl Moment {
+impl DateOrTime {
     /// The last second, for this UTC offset.
     pub fn last(self, utc_offset_minutes: i64) -> DateTime<Utc> {
         self.at(NaiveTime::from_hms_opt(23, 59, 59).unwrap_or_default(), utc_offset_minutes)
@@ -39,7 +39,7 @@ mod tests {
 
     #[test]
     fn a_day_begins_and_ends_in_the_time_zone_of_its_offering() {
-        let day = Moment::Day("2026-12-31".parse().unwrap());
+        let day = DateOrTime::Day("2026-12-31".parse().unwrap());
         for (offset, first, last) in [
             (0, "2026-12-31T00:00:00+00:00", "2026-12-31T23:59:59+00:00"),
             (60, "2026-12-30T23:00:00+00:00", "2026-12-31T22:59:59+00:00"),
@@ -48,7 +48,7 @@ mod tests {
         ] {
             assert_eq!((day.first(offset).to_rfc3339(), day.last(offset).to_rfc3339()), (first.into(), last.into()));
         }
-        let exact = Moment::Exact("2026-12-31T11:00:00Z".parse().unwrap());
+        let exact = DateOrTime::Exact("2026-12-31T11:00:00Z".parse().unwrap());
         assert_eq!((exact.first(840), exact.last(-720)), (exact.last(0), exact.first(0)));
     }
 }

@@ -19,7 +19,7 @@ const BALANCE: &str = "eth_getBalance";
 
 /// The state of a signer on its chain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Standing {
+pub struct SignerState {
     /// Next nonce at the newest block.
     pub latest: u64,
     /// Next nonce with the node's mempool.
@@ -34,7 +34,7 @@ pub struct Standing {
 
 impl Chain {
     /// The state of each signer; the final nonces are those at block `last`.
-    pub async fn standings(&self, addresses: &[Address], last: u64) -> Result<Vec<Standing>, Fault> {
+    pub async fn signer_states(&self, addresses: &[Address], last: u64) -> Result<Vec<SignerState>, Fault> {
         let registry = self.config.registry;
         let mut requests = Vec::new();
         for address in addresses {
@@ -51,7 +51,7 @@ impl Chain {
     }
 }
 
-fn standing(answers: &[Answer]) -> Result<Standing, Fault> {
+fn standing(answers: &[Answer]) -> Result<SignerState, Fault> {
     let answer = |index: usize| {
         answers.get(index).cloned().ok_or_else(|| Fault::Incomplete("the answer to a batch is incomplete".into()))
     };
@@ -64,7 +64,7 @@ fn standing(answers: &[Answer]) -> Result<Standing, Fault> {
             Some(decoded.map_err(|error| Fault::Malformed(format!("isAgent returned {error}")))?)
         }
     };
-    Ok(Standing {
+    Ok(SignerState {
         latest: count(0)?,
         pending: count(1)?,
         finalized: count(2)?,

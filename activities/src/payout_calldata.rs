@@ -17,7 +17,7 @@ sol! {
 /// The asset and the units that leave the signer with this call; none for a call that moves no money.
 ///
 /// `createDistribution` counts with its full total, which it pulls into escrow. Its pages move escrow only and count nothing.
-pub fn moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
+pub fn money_moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
     let (asset, amount) = match data.first_chunk::<4>() {
         Some(&payoutCall::SELECTOR) => {
             let call = payoutCall::abi_decode_validate(data)?;
@@ -38,7 +38,7 @@ pub fn moved(data: &[u8]) -> Result<Option<(Address, U256)>, Error> {
 
 /// The units that leave the signer with this call, of any asset.
 pub fn amount(data: &[u8]) -> Result<U256, Error> {
-    Ok(moved(data)?.map_or(U256::ZERO, |(_, amount)| amount))
+    Ok(money_moved(data)?.map_or(U256::ZERO, |(_, amount)| amount))
 }
 
 /// The spender of an `approve` call.

@@ -21,7 +21,7 @@ crate::words! {
 /// One row of `commands`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Wish {
+pub struct Command {
     pub id: String,
     pub operation_id: String,
     pub kind: Kind,
@@ -40,7 +40,7 @@ pub struct Wish {
 /// A command to store.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct NewWish<'a> {
+pub struct NewCommand<'a> {
     pub operation_id: &'a str,
     pub kind: Kind,
     pub bulk: Option<(&'a str, i64)>,
@@ -51,7 +51,7 @@ pub struct NewWish<'a> {
 }
 
 /// Stores a command. It is refused if the same command is already open.
-pub async fn insert(tx: &mut Tx, w: &NewWish<'_>) -> Result<Wish> {
+pub async fn insert(tx: &mut Tx, w: &NewCommand<'_>) -> Result<Command> {
     let (id, now) = (tx.new_id("cmd"), tx.now());
     let (bulk_id, position) = w.bulk.map_or((None, 0), |(id, position)| (Some(id), position));
     insert_into("commands")
@@ -66,7 +66,7 @@ pub async fn insert(tx: &mut Tx, w: &NewWish<'_>) -> Result<Wish> {
         .set("due_at", w.due_at)
         .set("created_at", now)
         .push(" on conflict do nothing returning *")
-        .optional::<Wish>(tx)
+        .optional::<Command>(tx)
         .await?
         .ok_or_else(|| {
             let detail = format!("A {} of {} is already requested and not carried out yet.", w.kind, w.operation_id);
@@ -75,17 +75,17 @@ pub async fn insert(tx: &mut Tx, w: &NewWish<'_>) -> Result<Wish> {
 }
 
 /// One command.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Wish>> {
+pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Command>> {
     sql("select * from commands where id = $1").bind(id).optional(tx).await
 }
 
 /// All commands for an operation, oldest first.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Wish>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Command>> {
     sql("select * from commands where operation_id = $1 order by id").bind(operation_id).rows(tx).await
 }
 
 /// Open commands that are due, longest overdue first.
-pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Wish>> {
+pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Command>> {
     sql("select * from commands where done_at is null and due_at <= $1 order by due_at, id limit $2")
         .bind((now, limit))
         .rows(tx)
@@ -93,7 +93,7 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Wish
 }
 
 /// Open commands of a bulk that are due, in order.
-pub async fn due_of_bulk(tx: &mut Tx, bulk_id: &str, now: DateTime<Utc>) -> Result<Vec<Wish>> {
+pub async fn due_of_bulk(tx: &mut Tx, bulk_id: &str, now: DateTime<Utc>) -> Result<Vec<Command>> {
     sql("select * from commands where bulk_id = $1 and done_at is null and due_at <= $2 order by position")
         .bind((bulk_id, now))
         .rows(tx)
@@ -110,7 +110,7 @@ pub async fn is_open(tx: &mut Tx, operation_id: &str, kind: Kind) -> Result<bool
 }
 
 /// Records, in the commit of the action, that the command was carried out, by whichever worker.
-pub async fn fulfil(tx: &mut Tx, operation_id: &str, kind: Kind, outcome: &str) -> Result<()> {
+pub async fn complete(tx: &mut Tx, operation_id: &str, kind: Kind, outcome: &str) -> Result<()> {
     let now = tx.now();
     sql("update commands set done_at = $3, outcome = $4 where operation_id = $1 and kind = $2 and done_at is null")
         .bind((operation_id, kind, now, outcome))
@@ -120,7 +120,7 @@ pub async fn fulfil(tx: &mut Tx, operation_id: &str, kind: Kind, outcome: &str) 
 }
 
 /// Records why a command was not carried out. A command that was carried out meanwhile stays so.
-pub async fn refuse(tx: &mut Tx, id: &str, code: &str, detail: &str) -> Result<()> {
+pub async fn reject(tx: &mut Tx, id: &str, code: &str, detail: &str) -> Result<()> {
     let now = tx.now();
     sql("update commands set done_at = $2, outcome = $3, detail = $4 where id = $1 and done_at is null")
         .bind((id, now, code, detail))

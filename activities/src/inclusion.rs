@@ -13,7 +13,7 @@ const METHOD: &str = "eth_getTransactionByHash";
 
 /// A transaction that is in a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mined {
+pub struct IncludedTransaction {
     /// The hash.
     pub hash: B256,
     /// The signer.
@@ -47,7 +47,7 @@ struct Raw {
 
 impl Chain {
     /// The transactions with these hashes, in the same order; none where the node knows no block with it.
-    pub async fn mined(&self, hashes: &[B256]) -> Result<Vec<Option<Mined>>, Fault> {
+    pub async fn included_transactions(&self, hashes: &[B256]) -> Result<Vec<Option<IncludedTransaction>>, Fault> {
         if hashes.is_empty() {
             return Ok(Vec::new());
         }
@@ -59,12 +59,12 @@ impl Chain {
     }
 }
 
-fn checked(raw: Option<Raw>, hash: B256) -> Result<Option<Mined>, Fault> {
+fn checked(raw: Option<Raw>, hash: B256) -> Result<Option<IncludedTransaction>, Fault> {
     let Some(raw) = raw else { return Ok(None) };
     if raw.hash != hash {
         return Err(Fault::Malformed(format!("the request was for transaction {hash}, the answer is {}", raw.hash)));
     }
     let (Some(number), Some(block_hash)) = (raw.block_number, raw.block_hash) else { return Ok(None) };
     let (from, nonce, to) = (raw.from, raw.nonce.to(), raw.to);
-    Ok(Some(Mined { hash, from, nonce, to, data: raw.input, block_number: number.to(), block_hash }))
+    Ok(Some(IncludedTransaction { hash, from, nonce, to, data: raw.input, block_number: number.to(), block_hash }))
 }

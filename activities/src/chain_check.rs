@@ -12,7 +12,7 @@ use crate::{
 
 /// The result of the check of all endpoints.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Contact {
+pub struct ChainCheck {
     /// The chain id.
     pub chain_id: u64,
     /// The hash of block 0; it tells two development chains with the same id apart.
@@ -20,7 +20,7 @@ pub struct Contact {
     /// Endpoints that answered, redacted.
     pub answered: Vec<String>,
     /// Endpoints that did not answer, each with the reason.
-    pub silent: Vec<(String, Fault)>,
+    pub failed: Vec<(String, Fault)>,
 }
 
 #[derive(Deserialize)]
@@ -40,10 +40,14 @@ impl Chain {
     }
 
     /// Checks every endpoint. Endpoints that are down are skipped as long as one answers.
-    pub async fn contact(&self) -> Result<Contact, Fault> {
+    pub async fn check_endpoints(&self) -> Result<ChainCheck, Fault> {
         let asked = self.endpoints().iter().map(|endpoint| self.verify(endpoint));
-        let mut contact =
-            Contact { chain_id: self.config.chain_id, genesis: B256::ZERO, answered: Vec::new(), silent: Vec::new() };
+        let mut contact = ChainCheck {
+            chain_id: self.config.chain_id,
+            genesis: B256::ZERO,
+            answered: Vec::new(),
+            failed: Vec::new(),
+        };
         for (endpoint, found) in self.endpoints().iter().zip(futures::future::join_all(asked).await) {
             let label = endpoint.redaction.label.clone();
             match found {
@@ -53,11 +57,11 @@ impl Chain {
                 }
                 // A wrong chain is a mistake in the configuration: report it, do not work around it.
                 Err(fault @ Fault::WrongChain { .. }) => return Err(fault),
-                Err(fault) => contact.silent.push((label, fault)),
+                Err(fault) => contact.failed.push((label, fault)),
             }
         }
         match contact.answered.is_empty() {
-            true => Err(combined(contact.silent.into_iter().map(|(_, fault)| fault).collect())),
+            true => Err(combined(contact.failed.into_iter().map(|(_, fault)| fault).collect())),
             false => Ok(contact),
         }
     }

@@ -8,7 +8,7 @@ use crate::sql::Sql;
 /// A range of creation times. Both ends are included; an end without a time is open.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[allow(missing_docs)]
-pub struct Created {
+pub struct CreatedBetween {
     pub from: Option<DateTime<Utc>>,
     pub to: Option<DateTime<Utc>>,
 }
@@ -16,7 +16,7 @@ pub struct Created {
 impl Sql {
     /// Keeps the rows of a range of creation times. `row` is the alias of the table with its dot, `prefix` the prefix of its
     /// ids. An id begins with its time: the limit on the id lets the database use the primary key, the limit on the time is exact.
-    pub fn created(self, range: Created, row: &str, prefix: &str) -> Self {
+    pub fn created(self, range: CreatedBetween, row: &str, prefix: &str) -> Self {
         let first = range.from.map(|from| id::first_of(prefix, from));
         let last = range.to.map(|to| id::last_of(prefix, to));
         self.with_some(format!(" and {row}created_at >= "), range.from)

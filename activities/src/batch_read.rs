@@ -15,7 +15,7 @@ use crate::{
     chain::Chain,
     fault::Fault,
     logs::LogFilter,
-    operation::{ExecutedAt, read},
+    operation::{Execution, read},
     registry::Roles,
     rpc::required,
     simulate::At,
@@ -27,7 +27,7 @@ const BALANCES_PER_CALL: usize = 500;
 const FROZEN_PER_CALL: usize = 256;
 
 /// Reads of one contract at one block. It counts its calls, because they are the cost of a reconciliation.
-pub struct Survey<'a> {
+pub struct BatchReader<'a> {
     chain: &'a Chain,
     contract: Address,
     at: At,
@@ -37,17 +37,17 @@ pub struct Survey<'a> {
 
 /// An operation that the contract executed, by its own event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Executed {
+pub struct ExecutedOperation {
     /// The operation number.
     pub op_id: u64,
     /// Its transaction and payload.
-    pub at: ExecutedAt,
+    pub at: Execution,
 }
 
-impl<'a> Survey<'a> {
+impl<'a> BatchReader<'a> {
     /// Reads of a contract at the block with this hash.
-    pub fn new(chain: &'a Chain, contract: Address, block_hash: B256) -> Survey<'a> {
-        Survey { chain, contract, at: At::Hash(block_hash), calls: 0 }
+    pub fn new(chain: &'a Chain, contract: Address, block_hash: B256) -> BatchReader<'a> {
+        BatchReader { chain, contract, at: At::Hash(block_hash), calls: 0 }
     }
 
     /// The supply of each partition, in units.
@@ -123,7 +123,7 @@ impl<'a> Survey<'a> {
     }
 
     /// Every operation that the contract executed from one block to another.
-    pub async fn executed(&mut self, from: u64, to: u64) -> Result<Vec<Executed>, Fault> {
+    pub async fn executed(&mut self, from: u64, to: u64) -> Result<Vec<ExecutedOperation>, Fault> {
         let filter = LogFilter {
             from_block: from,
             to_block: Some(to),
@@ -137,13 +137,13 @@ impl<'a> Survey<'a> {
         ours.map(|log| {
             let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
                 .map_err(|error| Fault::Malformed(format!("OperationExecuted of {}: {error}", self.contract)))?;
-            let at = ExecutedAt {
+            let at = Execution {
                 tx_hash: log.tx_hash,
                 block_number: log.block_number,
                 block_hash: log.block_hash,
                 payload_hash: event.payloadHash,
             };
-            Ok(Executed { op_id: event.opId.saturating_to(), at })
+            Ok(ExecutedOperation { op_id: event.opId.saturating_to(), at })
         })
         .collect()
     }

@@ -106,8 +106,8 @@ impl<'a> Ledger<'a> {
                 let release = event.release_at.unwrap_or(NEVER);
                 *self.tranches.entry((holder, partition)).or_default().entry(release).or_default() += units;
             }
-            (Kind::Cut, Some(holder), _) => self.cut((holder, partition), units, event.block_at.timestamp()),
-            (Kind::Hold, Some(holder), _) => {
+            (Kind::ReduceLock, Some(holder), _) => self.cut((holder, partition), units, event.block_at.timestamp()),
+            (Kind::FreezeUnits, Some(holder), _) => {
                 self.tranches.entry((holder, partition)).or_default().insert(NEVER, units);
             }
             (Kind::Freeze | Kind::Unfreeze, Some(account), _) => {

@@ -8,7 +8,7 @@ use crate::sql::sql;
 
 /// Adds an amount to today's sum if it stays below the threshold for approvals; returns whether it did. Parallel requests are summed. A
 /// repeated request counts again.
-pub async fn add(tx: &mut Tx, offering_id: &str, action: &str, amount: i64, threshold: Money) -> Result<bool> {
+pub async fn add_within(tx: &mut Tx, offering_id: &str, action: &str, amount: i64, threshold: Money) -> Result<bool> {
     if amount >= threshold.minor() {
         return Ok(false);
     }

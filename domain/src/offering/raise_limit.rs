@@ -4,17 +4,17 @@ use serde_json::json;
 
 use super::Offering;
 use crate::db::Tx;
-use crate::means::crowdfunding_start;
+use crate::investment_limit::crowdfunding_start;
 use crate::money::Money;
 use crate::sql::sql;
 use crate::{Error, Result, issuer};
 
 /// Refuses an offering whose hard cap, together with the issuer's other offerings under the same exemption, exceeds the legal limit.
 /// The issuer is locked, so that of two parallel offerings that exceed it together the second is refused.
-pub async fn must_fit(tx: &mut Tx, o: &Offering) -> Result<()> {
+pub async fn check(tx: &mut Tx, o: &Offering) -> Result<()> {
     let Some(limit) = o.exemption.profile().raise_max else { return Ok(()) };
     // Two offerings of one issuer must not be checked in parallel.
-    issuer::hold(tx, &o.issuer_id).await?;
+    issuer::lock_row(tx, &o.issuer_id).await?;
     let used = elsewhere(tx, o).await?;
     if used + o.hard_cap <= limit {
         return Ok(());

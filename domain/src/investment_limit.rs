@@ -17,7 +17,7 @@ const MONTHS: Months = Months::new(12);
 /// Declared income and net worth in minor units; for a company its revenue and net assets. An undeclared figure counts as zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
-pub struct Means {
+pub struct Finances {
     pub annual_income: Option<i64>,
     pub net_worth: Option<i64>,
 }
@@ -33,7 +33,7 @@ pub enum Limit {
 
 impl Limit {
     /// The limit for an investor with these means, in minor units.
-    pub fn of(self, means: Means) -> i64 {
+    pub fn of(self, means: Finances) -> i64 {
         let (income, worth) = (means.annual_income.unwrap_or(0), means.net_worth.unwrap_or(0));
         let (greater, lesser) = (income.max(worth), income.min(worth));
         match self {
@@ -50,7 +50,7 @@ pub fn crowdfunding_start(now: DateTime<Utc>) -> DateTime<Utc> {
 }
 
 /// What an investor has put into crowdfunding offerings in that period, except for one subscription.
-pub async fn crowdfunded(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
+pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
     let from = crowdfunding_start(tx.now());
     sql("select cast(coalesce(sum(s.amount), 0) as bigint)
          from subscriptions s join offerings o on o.id = s.offering_id
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     fn of(limit: Limit, income: &[i64], worth: &[i64]) -> i64 {
-        limit.of(Means { annual_income: income.first().copied(), net_worth: worth.first().copied() })
+        limit.of(Finances { annual_income: income.first().copied(), net_worth: worth.first().copied() })
     }
 
     #[test]
