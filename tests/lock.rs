@@ -51,7 +51,7 @@ on_both_databases! {
         site.settled().await;
         let early = server.get(&format!("/blockchain/operations/{id}")).await;
         assert_eq!((early.text("/status"), early.text("/error/code")), ("failed".into(), "reverts".into()));
-        assert!(early.text("/error/message").ends_with("is due."), "{early:?}");
+        assert!(early.text("/error/message").ends_with("has no expired lock in partition 1."), "{early:?}");
         assert_eq!(early.body["candidates"], json!([]), "no nonce was used");
         // The chain's time decides.
         site.anvil.rpc().call("evm_setNextBlockTimestamp", json!([FAR_SECONDS + 1])).await;

@@ -207,7 +207,7 @@ on_both_databases! {
         let held = server.post("/blockchain/trigger-mint", "again", body).await.text("/operations/0/id");
         server.process.kill();
         let (imported, text) = lane(&site, &["import", "--apply"]).await;
-        assert!(!imported && text.contains(&format!("which {held} holds: cancel that first")), "{text}");
+        assert!(!imported && text.contains(&format!(" is in {held}: cancel that first")), "{text}");
         let fixture = site.engine_fixture(|_| {}).await;
         // The engine examines it too from time to time, and may change it in between.
         site.until("it is cancelled", async || {

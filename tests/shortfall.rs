@@ -50,7 +50,7 @@ on_both_databases! {
         assert_eq!(missing[1..], [
             format!("line 1: {} got nothing of {} units", parts[1].1, units(parts[1].2)),
             format!("line 2: {} got {} of {} units", parts[2].1, units(parts[2].2) - 1, units(parts[2].2)),
-            "2 of 4 lines were paid, and stay so".to_owned(),
+            "2 of 4 lines were paid and stay paid".to_owned(),
         ]);
         fixture.approve(&requested).await;
         fixture.reaches(&id, "partially_completed").await;

@@ -252,9 +252,9 @@ impl Line {
         self.method == "GET"
     }
 
-    /// Whether the path has a parameter.
+    /// Whether the path names an object. An error code belongs to nobody.
     pub fn is_of_something(&self) -> bool {
-        self.path.contains('{')
+        self.path.contains('{') && !self.path.starts_with("/errors/")
     }
 
     /// The segment before each id of the path.
@@ -291,10 +291,11 @@ pub fn lines() -> Vec<Line> {
 
 /// An unknown id of the kind of this path segment.
 pub fn missing(noun: &str) -> String {
-    // Parameters that are no id: an unknown address, and a partition.
+    // Parameters that are not ids: an address, a partition, an error code.
     match noun {
         "balances" | "frozen" | "can-transfer" => return format!("0x{:040x}", 0xb1),
         "partitions" => return "1".to_owned(),
+        "errors" => return "no_such_code".to_owned(),
         _ => {}
     }
     let prefix = match noun {
