@@ -1,4 +1,4 @@
-//! The investor whose rows the read transactions of a task may see. The module `wall` creates the policies.
+//! The investor whose rows the read transactions of a task may see. The module `row_security` creates the policies.
 
 use std::sync::Arc;
 

@@ -100,7 +100,7 @@ impl Recorder {
         self.excluded = true;
     }
 
-    /// Marks the present state for [`rewind`](Self::rewind).
+    /// Marks the present state for [`rollback_to_savepoint`](Self::rollback_to_savepoint).
     pub(crate) const fn savepoint(&mut self) {
         self.marked = (self.events.len(), self.changes.len());
     }
