@@ -134,7 +134,7 @@ on_both_databases! {
         statuses.sort_unstable();
         assert_eq!(statuses, [&[204][..], &[422; 9]].concat());
         assert_eq!(reset(&last).await.text("/errors/0/code"), "token_invalid", "the other links were voided");
-        let resend = Person::of(&server, &server.log_in("ada@people.example", "the password is entirely new").await).await;
+        let resend = Person::of(&server, &server.log_in("ada@people.example", "another one altogether").await).await;
         assert_eq!(resend.post("/v1/auth/verify-email/resend", json!({})).await.status, 204);
         assert_eq!(api.count("email_links where purpose = 'verify_email'").await, 1, "the address is verified");
     }
