@@ -52,7 +52,7 @@ on_both_databases! {
         let read = b.get("/v1/policies").await;
         assert_eq!((&read.body["version"], &read.body["limits"]), (&json!(1), &limits(&json!({ "approval_hours": 48, "payout_dust_threshold": "1.00" }))));
         assert_eq!((read.text("/maker"), read.text("/checker"), read.text("/approval_id")), (a.id.clone(), b.id.clone(), requested.text("/approval/id")));
-        assert_eq!(read.text("/reason"), "auditors may read it");
+        assert_eq!(read.text("/reason"), "the auditors ask for it");
         let first = b.get("/v1/policies?version=0").await;
         assert_eq!((&first.body["limits"], &first.body["maker"]), (&limits(&json!({})), &Value::Null));
         assert_eq!(b.get("/v1/policies?version=2").await.problem(), (404, "not_found".to_owned()));

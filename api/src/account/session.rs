@@ -141,11 +141,9 @@ pub async fn end(State(app): State<App>, Path(session_id): Path<String>, princip
     let mut tx = app.db.begin().await?;
     let found = session::find(&mut tx, &session_id).await?;
     if found.user_id != principal.0.user_id {
-        return Err(Error::refused(
-            muniment_domain::Code::NotFound,
-            format!("The session {session_id} was not found."),
-        )
-        .into());
+        return Err(
+            Error::refused(muniment_domain::Code::NotFound, format!("There is no session {session_id}.")).into()
+        );
     }
     session::revoke(&mut tx, &found, "ended_by_owner").await?;
     tx.commit(Point::Account).await?;
