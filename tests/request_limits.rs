@@ -25,7 +25,13 @@ on_both_databases! {
         let server = api.start().await;
         let ask = async |path: &str| server.anonymous().get(path).await.unwrap();
         let mut first = half_a_login(&server).await;
-        api.until("the request is in progress", async || ask(TYPES).await.status == 503).await;
+        // A question may take the only place before the login does: the login was turned away then, and is sent again.
+        while ask(TYPES).await.status != 503 {
+            tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+            if ask(TYPES).await.status != 503 {
+                first = half_a_login(&server).await;
+            }
+        }
         let turned_away = ask(TYPES).await;
         assert_eq!(turned_away.problem(), (503, "service_unavailable".to_owned()));
         assert_eq!((turned_away.headers["retry-after"].to_str().unwrap(), turned_away.body["retryable"].clone()), ("1", Value::Bool(true)));
