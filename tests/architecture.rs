@@ -49,8 +49,8 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("sqlx::query", &["domain/src/", "workflows/src/engine/queue"], "only the domain holds SQL"),
     ("domain::sql", &["domain/src/", "workflows/src/engine/queue"], "only the domain holds SQL"),
     ("ExponentialBackoff", &["workflows/src/engine/backoff"], "backoff is a calculator in one file"),
-    ("nonce too low", &["activities/src/classify", "ops/devchain/src/"], "RPC text is read in one file"),
-    ("replacement transaction underpriced", &["activities/src/classify", "ops/devchain/src/"], "as above"),
+    ("nonce too low", &["activities/src/rpc/classify", "ops/devchain/src/"], "RPC text is read in one file"),
+    ("replacement transaction underpriced", &["activities/src/rpc/classify", "ops/devchain/src/"], "as above"),
     ("eth_sendRawTransaction", &["activities/src/", "ops/devchain/src/"], "only activities speaks to a node"),
     ("PrivateKeySigner", &["activities/src/", "ops/devchain/"], "only activities holds a key"),
 ];

@@ -1,6 +1,6 @@
 //! Bulk retries: each operation passes the retry check by itself, in order, at a limited rate that survives a restart.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};

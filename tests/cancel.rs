@@ -1,6 +1,6 @@
 //! Cancelling and speeding up: an operator's moves on a sent or unsent transaction.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};

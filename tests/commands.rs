@@ -2,7 +2,7 @@
 
 use std::os::unix::process::ExitStatusExt;
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::point::Point;
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};

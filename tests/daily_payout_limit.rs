@@ -3,8 +3,8 @@
 use alloy::primitives::{Address, Bytes, U256};
 use alloy::sol;
 use alloy::sol_types::SolCall;
-use muniment_activities::factory;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::contract::operation::payload_hash;
+use muniment_activities::token::factory;
 use muniment_domain::operation::{Kind, NewOperation, NewStep, Status};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, contract, operation, payout_day};

@@ -1,6 +1,6 @@
 //! Freezing an address: one person at once, one operation at a time, reported when final.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::operation::Status;
 use muniment_domain::role::Role;
 use muniment_domain::{Code, Error};

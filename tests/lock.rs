@@ -1,6 +1,6 @@
 //! Locking a holder's units: once per operation, never more than the balance.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::operation::Status;
 use muniment_workflows::operator::retry;
 use serde_json::json;

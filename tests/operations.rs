@@ -1,6 +1,6 @@
 //! The list, record and overview of operations: every filter works, and unknown filters are refused.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use serde_json::{Value, json};
 use world::{KEYS, Mining, on_both_databases};
 

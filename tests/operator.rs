@@ -2,7 +2,7 @@
 //! and each move is ended before and after its write.
 
 use alloy::primitives::{B256, Bytes};
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::operation::{Resolution, Status};
 use muniment_domain::point::{Point, When};
 use muniment_domain::{Code, Error};

@@ -3,7 +3,7 @@
 use std::os::unix::process::ExitStatusExt;
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::simulate::Call;
+use muniment_activities::chain::simulate::Call;
 use muniment_activities::token;
 use muniment_domain::point::Point;
 use serde_json::json;

@@ -1,10 +1,10 @@
 //! Payouts with obstacles: nobody is paid twice or missed, and no payee waits for another.
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::direct_payout::{self, PayoutPage};
-use muniment_activities::line::Line;
-use muniment_activities::registry::{self, Roles};
-use muniment_activities::{coin, token};
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::registry::{self, Roles};
+use muniment_activities::payout::direct::{self, PayoutPage};
+use muniment_activities::{payout::coin, token};
 use serde_json::json;
 use world::{KEYS, on_both_databases};
 
@@ -302,7 +302,7 @@ on_both_databases! {
         fixture.send_as(KEYS[2], coin::approve(stranger, asset, fixture.token)).await;
         let lines = vec![Line::new(Address::repeat_byte(7), 1).unwrap()];
         let page = PayoutPage { op_id: number[0][0].parse().unwrap(), asset, lines };
-        fixture.send_as(KEYS[2], direct_payout::pay(stranger, fixture.token, &page)).await;
+        fixture.send_as(KEYS[2], direct::pay(stranger, fixture.token, &page)).await;
         fixture.site.lanes("active").await;
         fixture.site.settled().await;
         assert_eq!(fixture.server.state(&bad).await, ("dead_letter".to_owned(), "op_id_conflict".to_owned()));

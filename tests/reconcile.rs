@@ -1,8 +1,8 @@
 //! An operator confirms an operation with proof or abandons it: each failed check is named, and one is enough to refuse.
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::registry::Roles;
-use muniment_activities::{coin, token};
+use muniment_activities::contract::registry::Roles;
+use muniment_activities::{payout::coin, token};
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};

@@ -3,10 +3,10 @@
 use std::os::unix::process::ExitStatusExt;
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::line::Line;
-use muniment_activities::mint::MintPage;
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::token;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! A retry first passes the retry check on the chain, and happens once however often it is requested.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, Mining, Rule, on_both_databases};

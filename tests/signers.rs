@@ -1,7 +1,7 @@
 //! Signers: their chain values come from stored observations, and operators pause and resume them.
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};

@@ -4,7 +4,7 @@ use alloy::primitives::{Address, U256, keccak256};
 use chrono::{Duration, Utc};
 use muniment_activities::chain::Chain;
 use muniment_activities::config::ChainConfig;
-use muniment_activities::token_view::{self, TokenRead, TransferCheck};
+use muniment_activities::token::view::{self, TokenRead, TransferCheck};
 use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_workflows::engine::Engine;
@@ -132,7 +132,7 @@ on_both_databases! {
 
 /// A coin reverts on this call, which is an answer that can be cached.
 fn transfer_of(coin: Address) -> TokenRead<TransferCheck> {
-    token_view::can_transfer(coin, Address::ZERO, Address::ZERO, 1, U256::ZERO, Default::default())
+    view::can_transfer(coin, Address::ZERO, Address::ZERO, 1, U256::ZERO, Default::default())
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -148,7 +148,7 @@ async fn concurrent_reads_ask_the_node_once_per_block() {
         reads.ask(network, &head, transfer_of(site.platform.coin), now).await.map(|verdict| (head.number, verdict.code))
     };
     let calls = |method: &str| network.chain.calls_by_method().get(method).copied().unwrap_or_default();
-    token_view::newest_header(&network.chain).await.unwrap();
+    view::newest_header(&network.chain).await.unwrap();
     let before = calls("eth_getBlockByNumber");
     let many = futures::future::join_all((0..50).map(|_| ask(&reads, now))).await;
     let first = many[0].as_ref().unwrap().0;
@@ -162,7 +162,7 @@ async fn concurrent_reads_ask_the_node_once_per_block() {
     // A process has a limit of reads per second; cached reads do not count.
     let busy = TokenViews::new(2);
     assert!(ask(&busy, now).await.is_ok() && ask(&busy, now).await.is_ok());
-    let other = token_view::is_frozen(site.platform.coin, Address::ZERO);
+    let other = view::is_frozen(site.platform.coin, Address::ZERO);
     let head = busy.head(network, now).await.unwrap();
     assert!(matches!(busy.ask(network, &head, other, now).await, Err(NoAnswer::Busy)));
 }

@@ -5,12 +5,16 @@ use alloy::{
 };
 
 use crate::{
-    bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token},
-    factory::{self, Deployment, PartitionTerms},
-    line::Line,
-    mint::MintPage,
-    policy::Target,
-    token,
+    contract::{
+        bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token},
+        line::Line,
+    },
+    signer::policy::Target,
+    token::{
+        self,
+        factory::{self, Deployment, PartitionTerms},
+        mint::MintPage,
+    },
 };
 
 /// A decoded call.

@@ -8,21 +8,26 @@ use alloy::{
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    bindings::{
-        coin::DemoCoin, distributor::PlatformYieldDistributor, factory::TokenFactory, registry::AgentRegistry,
-        rule144::Rule144, token::PlatformSecurityToken7518, transfer_agent::TransferAgent,
+    chain::{
+        Chain, Tag, gas,
+        receipt::Receipt,
+        send::SendResult,
+        simulate::{At, Call, Simulation},
     },
-    chain::{Chain, Tag},
-    coin,
+    contract::{
+        bindings::{
+            coin::DemoCoin, distributor::PlatformYieldDistributor, factory::TokenFactory, registry::AgentRegistry,
+            rule144::Rule144, token::PlatformSecurityToken7518, transfer_agent::TransferAgent,
+        },
+        registry::{self, Roles},
+    },
     fault::Fault,
-    gas,
-    policy::{PolicyGate, Refusal, Target},
-    receipt::Receipt,
-    registry::{self, Roles},
-    send::SendResult,
-    signer::{Signer, SignerFault},
-    simulate::{At, Call, Simulation},
-    transaction::Transaction,
+    payout::coin,
+    signer::{
+        Signer, SignerFault,
+        policy::{PolicyGate, Refusal, Target},
+        transaction::Transaction,
+    },
 };
 
 /// How long to wait for one transaction of the deployer.

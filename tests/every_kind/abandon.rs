@@ -1,6 +1,6 @@
 //! A refused operation is abandoned, by one person or with an approval, and can be requested again and executed once.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use serde_json::json;
 use world::on_both_databases;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use muniment_activities::coin;
-use muniment_activities::simulate::Call;
+use muniment_activities::chain::simulate::Call;
+use muniment_activities::payout::coin;
 use serde_json::json;
 use world::{KEYS, on_both_databases};
 

@@ -1,7 +1,7 @@
 //! The contract refuses: before signing, in the block, and at each step of several. Nothing is changed, an operator
 //! is notified, and after the cause is removed a retry executes it once.
 
-use muniment_activities::registry::Roles;
+use muniment_activities::contract::registry::Roles;
 use serde_json::json;
 use world::on_both_databases;
 

@@ -3,8 +3,8 @@
 use alloy::primitives::{Address, B256};
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::platform::Platform;
-use muniment_activities::registry::Roles;
 use muniment_activities::signer::Signer;
 use serde_json::json;
 use world::{Anvil, KEYS, Mining};

@@ -1,6 +1,6 @@
 //! Failed and stuck operations, produced through the API.
 
-use muniment_activities::registry::{self, Roles};
+use muniment_activities::contract::registry::{self, Roles};
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::KEYS;

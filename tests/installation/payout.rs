@@ -3,7 +3,7 @@
 use alloy::primitives::{Address, U256, hex};
 use alloy::sol_types::SolCall;
 use chrono::{DateTime, SecondsFormat};
-use muniment_activities::coin;
+use muniment_activities::payout::coin;
 use serde_json::{Value, json};
 use world::{Database, KEYS, Mining};
 
@@ -53,12 +53,12 @@ impl PayoutFixture {
     }
 
     /// Sends a call as another agent, with a key that the platform does not use.
-    pub async fn send_foreign(&self, call: muniment_activities::simulate::Call) {
+    pub async fn send_foreign(&self, call: muniment_activities::chain::simulate::Call) {
         self.send_as(KEYS[3], call).await;
     }
 
     /// Sends a call with a known key, past the platform; returns its hash.
-    pub async fn send_as(&self, key: &str, call: muniment_activities::simulate::Call) -> String {
+    pub async fn send_as(&self, key: &str, call: muniment_activities::chain::simulate::Call) -> String {
         let count = json!([signer_of(key), "latest"]);
         let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
         let hash = send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use alloy::primitives::{B256, Bytes, keccak256};
 use alloy::sol_types::SolCall;
-use muniment_activities::bindings::token::PlatformSecurityToken7518::mintPageCall;
+use muniment_activities::contract::bindings::token::PlatformSecurityToken7518::mintPageCall;
 use sqlx::Row;
 
 use crate::block::Tx;

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, B256, Bytes, LogData, U256, keccak256};
 use alloy::sol_types::{SolCall, SolError, SolEvent};
-use muniment_activities::bindings::registry::AgentRegistry;
-use muniment_activities::bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token};
-use muniment_activities::factory::predict_token;
+use muniment_activities::contract::bindings::registry::AgentRegistry;
+use muniment_activities::contract::bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token};
+use muniment_activities::token::factory::predict_token;
 
 pub const FACTORY: Address = Address::repeat_byte(0xfa);
 pub const REGISTRY: Address = Address::repeat_byte(0xae);

@@ -1,10 +1,10 @@
 //! What people ask for: deployments, mints, and mints in two dependent steps, each under a key so that asking twice starts one thing.
 
 use alloy::primitives::{Address, Bytes};
-use muniment_activities::line::Line;
-use muniment_activities::mint::MintPage;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, find_by_key};
 use muniment_domain::operation_item::{self, Item};

@@ -1,6 +1,6 @@
 //! The engine's own limits, each with its unit last.
 
-use muniment_activities::gas::GasModel;
+use muniment_activities::chain::gas::GasModel;
 use muniment_domain::money::Money;
 use muniment_domain::policy::Limits;
 use serde::{Deserialize, Serialize};

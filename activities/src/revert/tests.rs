@@ -1,5 +1,5 @@
 use super::*;
-use crate::bindings::token::PlatformSecurityToken7518 as Token;
+use crate::contract::bindings::token::PlatformSecurityToken7518 as Token;
 use alloy::primitives::B256;
 use serde_json::json;
 

@@ -2,9 +2,9 @@
 use std::sync::Arc;
 
 use muniment_activities::{
+    chain::receipt::Agreement,
     config::ChainConfig,
     fault::{Fault, FaultClass},
-    receipt::Agreement,
 };
 use serde_json::{Value, json};
 

@@ -8,17 +8,20 @@ use std::{
 
 use alloy::primitives::{Address, B256, U256, b256};
 use muniment_activities::{
-    chain::{Chain, Tag},
+    chain::{
+        Chain, Tag, gas,
+        receipt::Receipt,
+        send::SendResult,
+        simulate::{At, Call, Simulation},
+    },
     config::{ChainConfig, Profile},
-    gas,
+    contract::registry::Roles,
     platform::Platform,
-    policy::{PolicyGate, Target},
-    receipt::Receipt,
-    registry::Roles,
-    send::SendResult,
-    signer::Signer,
-    simulate::{At, Call, Simulation},
-    transaction::{Signed, Transaction},
+    signer::{
+        Signer,
+        policy::{PolicyGate, Target},
+        transaction::{Signed, Transaction},
+    },
 };
 use tokio::{
     io::{AsyncBufReadExt, BufReader},

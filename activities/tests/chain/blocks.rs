@@ -3,9 +3,9 @@ use std::sync::{Arc, atomic::Ordering};
 
 use alloy::primitives::{Address, B256};
 use muniment_activities::{
+    chain::logs::LogFilter,
     config::{ChainConfig, Finality},
     fault::{Fault, FaultClass},
-    logs::LogFilter,
 };
 use serde_json::{Value, json};
 

@@ -6,22 +6,28 @@ use alloy::{
     sol_types::SolEvent,
 };
 use muniment_activities::{
-    bindings::token::PlatformSecurityToken7518::HolderWhitelisted,
-    chain::Tag,
-    classify::SendClass,
+    chain::{
+        Tag,
+        gas::{GasModel, page_holders_max},
+        send::SendResult,
+        simulate::{At, Call, Simulation},
+    },
     config::Profile,
-    factory::{self, Deployment, PartitionTerms},
+    contract::{
+        bindings::token::PlatformSecurityToken7518::HolderWhitelisted,
+        line::Line,
+        operation::{executed_effect, find_execution, highest_operation_number, is_operation_executed, payload_hash},
+        registry::{self, Roles},
+    },
     fault::{Fault, FaultClass},
-    gas::{GasModel, page_holders_max},
-    line::Line,
-    mint::{MintPage, mint_effect},
-    operation::{executed_effect, find_execution, highest_operation_number, is_operation_executed, payload_hash},
     platform::{Platform, PlatformFault},
-    registry::{self, Roles},
-    send::SendResult,
+    rpc::classify::SendClass,
     signer::Signer,
-    simulate::{At, Call, Simulation},
-    token,
+    token::{
+        self,
+        factory::{self, Deployment, PartitionTerms},
+        mint::{MintPage, mint_effect},
+    },
 };
 
 use crate::anvil::{Anvil, fund, start};

@@ -8,15 +8,18 @@ use alloy::{
     sol_types::SolInterface,
 };
 use muniment_activities::{
-    bindings,
+    chain::fees::Fees,
     config::{ChainConfig, Profile, Secret, SignerConfig},
-    factory::{self, Deployment},
-    fees::Fees,
-    line::Line,
-    policy::{PolicyGate, Refusal, Target},
-    signer::{Signer, SignerFault},
-    token,
-    transaction::Transaction,
+    contract::{bindings, line::Line},
+    signer::{
+        Signer, SignerFault,
+        policy::{PolicyGate, Refusal, Target},
+        transaction::Transaction,
+    },
+    token::{
+        self,
+        factory::{self, Deployment},
+    },
 };
 
 const KEY: B256 = b256!("4c0883a69102937d6231471b5dbb6204fe5129617082792ae468d01a3f362318");
@@ -40,7 +43,7 @@ fn gate() -> PolicyGate {
     PolicyGate::of(&config).with(TOKEN, Target::Token).with(ASSET, Target::Asset)
 }
 
-fn transaction(call: muniment_activities::simulate::Call) -> Transaction {
+fn transaction(call: muniment_activities::chain::simulate::Call) -> Transaction {
     Transaction { to: call.to, data: call.data, gas_limit: 1_000_000, ..Transaction::cancel(31337, OWNER, 7, FEES) }
 }
 

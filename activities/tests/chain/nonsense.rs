@@ -3,9 +3,11 @@ use std::sync::Arc;
 
 use alloy::primitives::{Address, B256};
 use muniment_activities::{
-    chain::Tag,
-    classify::{classify_read, classify_send},
-    simulate::{At, Call},
+    chain::{
+        Tag,
+        simulate::{At, Call},
+    },
+    rpc::classify::{classify_read, classify_send},
 };
 use serde_json::{Value, json};
 

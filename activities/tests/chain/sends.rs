@@ -2,7 +2,7 @@
 use std::sync::Arc;
 
 use alloy::primitives::{B256, Bytes, keccak256};
-use muniment_activities::{classify::SendClass, config::ChainConfig, send::SendResult};
+use muniment_activities::{chain::send::SendResult, config::ChainConfig, rpc::classify::SendClass};
 use serde_json::{Value, json};
 
 use crate::node::{FakeNode, chain, chain_with};

@@ -119,7 +119,7 @@ reasons! {
     ErrorCode "refused" "The node refused the request" [
         "The node refused for a reason that the platform does not recognise. `error.message` has the node's text.",
         "Read the text. If it is new wording for a known error, report it to the developers \
-         (`activities/src/classify.rs`).",
+         (`activities/src/rpc/classify.rs`).",
         "Nothing was signed."
     ];
     ErrorCode "policy_chain" "The signing policy refused the chain" [

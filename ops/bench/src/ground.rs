@@ -4,8 +4,8 @@ use alloy::primitives::{B256, keccak256};
 use alloy::signers::local::PrivateKeySigner;
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::platform::Platform;
-use muniment_activities::registry::Roles;
 use muniment_activities::signer::Signer;
 use world::{KEYS, Mining};
 

@@ -3,10 +3,10 @@
 use std::time::{Duration, Instant};
 
 use alloy::primitives::Address;
-use muniment_activities::factory::{offering_id, predict_token};
-use muniment_activities::line::Line as HolderLine;
-use muniment_activities::mint::MintPage;
+use muniment_activities::contract::line::Line as HolderLine;
 use muniment_activities::token;
+use muniment_activities::token::factory::{offering_id, predict_token};
+use muniment_activities::token::mint::MintPage;
 use serde_json::json;
 use world::{Engine, Mining, Rpc};
 

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use alloy::primitives::{Address, B256, U256, keccak256};
 use alloy::signers::local::PrivateKeySigner;
 use chrono::{DateTime, SecondsFormat};
-use muniment_activities::coin;
-use muniment_activities::direct_payout::{self, PayoutPage};
-use muniment_activities::distributor::{self, Declaration, EscrowPage};
-use muniment_activities::line::Line as PayeeLine;
-use muniment_activities::simulate::Call as Wish;
+use muniment_activities::chain::simulate::Call as Wish;
+use muniment_activities::contract::line::Line as PayeeLine;
+use muniment_activities::payout::coin;
+use muniment_activities::payout::direct::{self, PayoutPage};
+use muniment_activities::payout::distributor::{self, Declaration, EscrowPage};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use world::{Engine, Mining};
@@ -194,7 +194,7 @@ async fn bare(ground: &Ground, token: Address, route: Route, holders: usize, in_
             .zip(lines.chunks(route.page()))
             .map(|(op_id, page)| {
                 let page = PayoutPage { op_id, asset: platform.coin, lines: page.to_vec() };
-                direct_payout::pay(Address::ZERO, token, &page)
+                direct::pay(Address::ZERO, token, &page)
             })
             .collect(),
         Route::Distributor => {

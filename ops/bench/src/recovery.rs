@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use alloy::signers::local::PrivateKeySigner;
 use alloy::sol_types::SolEvent;
-use muniment_activities::bindings::factory::TokenFactory::TokenDeployed;
+use muniment_activities::contract::bindings::factory::TokenFactory::TokenDeployed;
 use serde_json::json;
 use world::{Engine, Mining};
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use alloy::primitives::{Address, B256};
-use muniment_activities::factory::{self, Deployment, PartitionTerms};
+use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;

@@ -1,7 +1,7 @@
 //! The offering and the token that an operation acts on, and the subjects that have at most one unfinished operation there.
 
 use alloy_primitives::Address;
-use muniment_activities::line;
+use muniment_activities::contract::line;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};

@@ -1,9 +1,9 @@
 //! Compliance operations as the engine runs them: each row of the table is a kind.
 
 use futures::future::{BoxFuture, FutureExt};
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
-use muniment_activities::receipt::Receipt;
-use muniment_activities::simulate::At;
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;

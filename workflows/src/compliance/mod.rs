@@ -21,7 +21,7 @@ mod request;
 mod rule;
 pub(crate) mod table;
 
-use muniment_activities::operation::payload_hash;
+use muniment_activities::contract::operation::payload_hash;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, NewOperation, NewStep, Operation};
 use muniment_domain::{Code, Error, Result, wallet};

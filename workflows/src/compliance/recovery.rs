@@ -2,7 +2,7 @@
 //! investor's wallet changes.
 
 use alloy_primitives::B256;
-use muniment_activities::recover::Recovery;
+use muniment_activities::token::recover::Recovery;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;
 use muniment_domain::wallet::{self, Wallet};

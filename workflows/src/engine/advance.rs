@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::B256;
-use muniment_activities::simulate::At;
+use muniment_activities::chain::simulate::At;
 use muniment_domain::chain::{self, Chain};
 use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::step::{self, State, Step};

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::B256;
 use muniment_activities::chain::Tag;
+use muniment_activities::chain::heads::Heads;
+use muniment_activities::chain::logs::LogFilter;
+use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
-use muniment_activities::heads::Heads;
-use muniment_activities::logs::LogFilter;
-use muniment_activities::receipt::Receipt;
 use muniment_domain::attempt::{self, Attempt};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
 use muniment_domain::column::Hex;

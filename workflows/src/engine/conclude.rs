@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use chrono::Duration;
-use muniment_activities::receipt::Receipt;
+use muniment_activities::chain::receipt::Receipt;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};

@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use alloy_primitives::B256;
 use futures::future::{BoxFuture, FutureExt, ready};
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::At;
+use muniment_activities::contract::operation::MissingEffect;
 use muniment_activities::fault::Fault;
-use muniment_activities::operation::MissingEffect;
-use muniment_activities::receipt::Receipt;
-use muniment_activities::simulate::At;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;
 use muniment_domain::step::Step;

@@ -1,10 +1,10 @@
 //! The chain's evidence of a step: whether it was executed, and by which transaction.
 
 use alloy_primitives::{B256, Bytes};
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::At;
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::fault::Fault;
-use muniment_activities::operation::payload_hash;
-use muniment_activities::receipt::Receipt;
-use muniment_activities::simulate::At;
 use muniment_domain::operation::{Operation, Problem, Stage};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result, chain, offering};

@@ -4,10 +4,10 @@ use std::collections::{BTreeSet, HashMap};
 
 use alloy_primitives::{B256, Bytes};
 use chrono::Duration;
+use muniment_activities::chain::receipt::{Agreement, Receipt};
+use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::fault::Fault;
-use muniment_activities::receipt::{Agreement, Receipt};
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation, Problem, Stage};

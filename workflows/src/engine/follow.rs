@@ -5,10 +5,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::block::{Block, BlockTx};
+use muniment_activities::chain::block::{Block, BlockTx};
+use muniment_activities::chain::heads::Heads;
+use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::{Fault, FaultClass};
-use muniment_activities::heads::Heads;
-use muniment_activities::receipt::Receipt;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;

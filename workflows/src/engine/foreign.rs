@@ -2,8 +2,8 @@
 //! count.
 
 use alloy_primitives::Address;
-use muniment_activities::block::{Block, BlockTx};
 use muniment_activities::chain::Tag;
+use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::fault::Fault;
 
 use crate::engine::Network;

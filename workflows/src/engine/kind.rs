@@ -2,11 +2,11 @@
 
 use futures::future::{BoxFuture, FutureExt, ready};
 use muniment_activities::chain::Chain;
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::{At, Call};
+use muniment_activities::contract::operation::{Execution, find_execution, is_operation_executed};
 use muniment_activities::fault::Fault;
-use muniment_activities::operation::{Execution, find_execution, is_operation_executed};
-use muniment_activities::receipt::Receipt;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call};
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;

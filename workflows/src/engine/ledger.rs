@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
+use muniment_activities::chain::logs::{ChainLog, EventFilter};
+use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
-use muniment_activities::logs::{ChainLog, EventFilter};
-use muniment_activities::receipt::Receipt;
-use muniment_activities::token_event::{Change, Movement, TOPICS, changes_ledger, read};
+use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;

@@ -33,7 +33,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use alloy_primitives::Address;
-use muniment_activities::policy::{PolicyGate, Target};
+use muniment_activities::signer::policy::{PolicyGate, Target};
 use muniment_domain::contract::Kind;
 use muniment_domain::db::Db;
 use muniment_domain::lease::Holder;

@@ -6,9 +6,9 @@ use std::sync::{Mutex as StdMutex, PoisonError};
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
+use muniment_activities::chain::fees::Fees;
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::fault::Fault;
-use muniment_activities::fees::Fees;
 use muniment_activities::signer::Signer;
 use tokio::sync::{Mutex, Notify, watch};
 

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, U256};
-use muniment_activities::payout_calldata;
+use muniment_activities::payout::calldata;
 use muniment_domain::db::Tx;
 use muniment_domain::{Result, clock, payout_day};
 
@@ -60,5 +60,5 @@ impl Day {
 
 /// The asset and the amount of a call. If its arguments cannot be read, the signing policy refuses it.
 fn payment_of(calldata: &[u8]) -> Option<(Address, U256)> {
-    payout_calldata::money_moved(calldata).ok().flatten()
+    calldata::money_moved(calldata).ok().flatten()
 }

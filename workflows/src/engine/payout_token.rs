@@ -1,8 +1,8 @@
 //! The payout tokens of the configuration, each with its payer.
 
 use alloy_primitives::Address;
-use muniment_activities::coin;
 use muniment_activities::config::{ConfigError, PayoutTokenConfig};
+use muniment_activities::payout::coin;
 use muniment_domain::column::Hex;
 use muniment_domain::payout_token::PayoutToken;
 

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
+use muniment_activities::chain::fees::Fees;
+use muniment_activities::chain::gas;
+use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationRequest};
+use muniment_activities::contract::operation::is_operation_executed;
 use muniment_activities::fault::Fault;
-use muniment_activities::fees::Fees;
-use muniment_activities::gas;
-use muniment_activities::operation::is_operation_executed;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation, SimulationRequest};
 use muniment_domain::Error;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};

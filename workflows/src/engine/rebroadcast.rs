@@ -4,10 +4,10 @@
 
 use alloy_primitives::{Bytes, U256};
 use chrono::{DateTime, Duration, Utc};
+use muniment_activities::chain::fees::{self, Bump, Fees};
 use muniment_activities::config::ChainConfig;
-use muniment_activities::fees::{self, Bump, Fees};
-use muniment_activities::payout_calldata::spender;
-use muniment_activities::transaction::Transaction;
+use muniment_activities::payout::calldata::spender;
+use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
 use muniment_domain::lane::{self, Lane, Mode};

@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256};
 use chrono::Duration as Span;
-use muniment_activities::classify::SendClass;
-use muniment_activities::operation::payload_hash;
-use muniment_activities::payout_calldata::spender;
-use muniment_activities::policy::{Permit, PolicyGate};
-use muniment_activities::send::SendResult;
-use muniment_activities::transaction::{Signed, Transaction};
+use muniment_activities::chain::send::SendResult;
+use muniment_activities::contract::operation::payload_hash;
+use muniment_activities::payout::calldata::spender;
+use muniment_activities::rpc::classify::SendClass;
+use muniment_activities::signer::policy::{Permit, PolicyGate};
+use muniment_activities::signer::transaction::{Signed, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;

@@ -1,7 +1,7 @@
 //! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself,
 //! which competes with the original. The chain decides which of the two is included.
 
-use muniment_activities::transaction::Transaction;
+use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation, Problem, Resolution, Stage, Status};

@@ -2,7 +2,7 @@
 
 use alloy_primitives::Address;
 use muniment_activities::chain::Tag;
-use muniment_activities::operation::highest_operation_number;
+use muniment_activities::contract::operation::highest_operation_number;
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;

@@ -4,10 +4,10 @@
 use std::sync::Arc;
 
 use alloy_primitives::B256;
+use muniment_activities::chain::receipt::{Agreement, Receipt};
+use muniment_activities::chain::simulate::At;
+use muniment_activities::contract::registry;
 use muniment_activities::fault::Fault;
-use muniment_activities::receipt::{Agreement, Receipt};
-use muniment_activities::registry;
-use muniment_activities::simulate::At;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{Move, Operation, Resolution};

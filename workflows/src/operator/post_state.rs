@@ -1,8 +1,8 @@
 //! The last check of a confirmation proof: the current state must not contradict the effect. Nodes prune old state, so the ledger, which is
 //! read from final events, decides. The chain is asked only about effects that can be undone, such as a freeze.
 
-use muniment_activities::receipt::Receipt;
-use muniment_activities::simulate::At;
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::At;
 use muniment_domain::operation::Operation;
 use muniment_domain::step::Step;
 use muniment_domain::{Result, chain};

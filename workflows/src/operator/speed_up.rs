@@ -1,8 +1,8 @@
 //! Speed up: a person asks for a higher fee for a sent transaction, on the same nonce.
 
+use muniment_activities::chain::fees::{self, Bump, Fees};
 use muniment_activities::config::ChainConfig;
-use muniment_activities::fees::{self, Bump, Fees};
-use muniment_activities::transaction::Transaction;
+use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::command;
 use muniment_domain::db::Tx;

@@ -2,7 +2,7 @@
 //! pull only from their caller, so an unlimited allowance gives nobody else access to the money.
 
 use alloy_primitives::Address;
-use muniment_activities::coin;
+use muniment_activities::payout::coin;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::lane::Lane;

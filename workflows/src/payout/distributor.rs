@@ -2,7 +2,7 @@
 //! All of it is one operation. Each step is prepared when the one before it is included.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::distributor::{self, Declaration, EscrowPage};
+use muniment_activities::payout::distributor::{self, Declaration, EscrowPage};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;

@@ -3,10 +3,10 @@
 
 use alloy_primitives::{Address, U256};
 use muniment_activities::chain::Tag;
-use muniment_activities::coin;
+use muniment_activities::chain::gas::GasModel;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
-use muniment_activities::gas::GasModel;
-use muniment_activities::simulate::At;
+use muniment_activities::payout::coin;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Distribution, Method};

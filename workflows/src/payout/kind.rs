@@ -3,14 +3,14 @@
 use alloy_primitives::{Address, B256};
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
-use muniment_activities::distributor::{self as contract, LineOutcome};
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::{At, Call};
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::operation::{Execution, MissingEffect};
 use muniment_activities::fault::Fault;
-use muniment_activities::line::Line;
-use muniment_activities::operation::{Execution, MissingEffect};
-use muniment_activities::receipt::Receipt;
+use muniment_activities::payout::distributor::{self as contract, LineOutcome};
+use muniment_activities::payout::{coin, direct};
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call};
-use muniment_activities::{coin, direct_payout};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Scope};
 use muniment_domain::entitlement::{self, Status};
@@ -66,8 +66,8 @@ impl OperationKind for DirectPayout {
         if step.name == allowance::STEP {
             return allowed(op, step, receipt);
         }
-        let page = direct_payout::page_of(&step.calldata).ok_or_else(|| damaged(op))?;
-        let paid = direct_payout::page_effect(receipt, step.target.0, payload(op, "payer")?, &page);
+        let page = direct::page_of(&step.calldata).ok_or_else(|| damaged(op))?;
+        let paid = direct::page_effect(receipt, step.target.0, payload(op, "payer")?, &page);
         let outcomes = page.lines.iter().map(|line| LineOutcome::Paid(line.holder())).collect();
         Ok(shown(paid.map(|()| LinesPaid { first: 0, outcomes })))
     }
@@ -288,6 +288,6 @@ impl LinesPaid {
 
 /// The lines that a call pays; none where it names none.
 fn called_lines(calldata: &[u8]) -> Option<Vec<Line>> {
-    let page = direct_payout::page_of(calldata).map(|page| page.lines);
+    let page = direct::page_of(calldata).map(|page| page.lines);
     page.or_else(|| contract::page_of(calldata).map(|page| page.lines))
 }

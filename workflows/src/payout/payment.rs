@@ -1,10 +1,10 @@
 //! The payment of a list: its pages become operations, and what is final of them is written down.
 
 use alloy_primitives::{Address, B256, Bytes};
-use muniment_activities::direct_payout::{self, LineTransfer, PayoutPage};
-use muniment_activities::distributor::LineOutcome;
-use muniment_activities::line::Line;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::operation::payload_hash;
+use muniment_activities::payout::direct::{self, LineTransfer, PayoutPage};
+use muniment_activities::payout::distributor::LineOutcome;
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Move, Scope};
@@ -151,9 +151,9 @@ pub fn lines(d: &Distribution, list: &[Entitlement]) -> Result<Vec<Line>> {
 /// The step that pays a page under an operation number of the token.
 pub fn page_step(d: &Distribution, op_number: i64, page: &[Entitlement]) -> Result<NewStep> {
     let lines = lines(d, page)?;
-    let name = direct_payout::function(lines.len());
+    let name = direct::function(lines.len());
     let page = PayoutPage { op_id: op_number.cast_unsigned(), asset: d.payout_token.0, lines };
-    let data = direct_payout::pay(Address::ZERO, d.token_address.0, &page).data;
+    let data = direct::pay(Address::ZERO, d.token_address.0, &page).data;
     Ok(NewStep { op_number: Some(op_number), ..step(name, d.token_address.0, &data) })
 }
 

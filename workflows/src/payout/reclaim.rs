@@ -2,7 +2,7 @@
 //! and the unpaid holders can be paid by a reissue. Amounts withheld for a holder stay in escrow to be claimed.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::distributor;
+use muniment_activities::payout::distributor;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Scope};
 use muniment_domain::entitlement::{self, HoldReason};

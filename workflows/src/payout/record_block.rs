@@ -1,7 +1,7 @@
 //! The record block: the last block at or before a record date, once it is final and no later block can be at or before that date.
 
 use chrono::{DateTime, Utc};
-use muniment_activities::block::Header;
+use muniment_activities::chain::block::Header;
 use muniment_activities::fault::Fault;
 use muniment_domain::distribution::Distribution;
 use muniment_domain::{chain, snapshot};

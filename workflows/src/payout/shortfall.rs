@@ -2,8 +2,8 @@
 //! only ways out are a proof, or two people who see the missing lines and abandon the operation.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::direct_payout::{self, LineTransfer};
-use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::chain::receipt::{Agreement, Receipt};
+use muniment_activities::payout::direct::{self, LineTransfer};
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result};
@@ -55,10 +55,9 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
 
 /// The evidence for each line of a direct payout.
 fn evidence(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<String>)> {
-    let page =
-        direct_payout::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
+    let page = direct::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
     let Some(page) = page else { return Ok((Vec::new(), Vec::new())) };
-    let lines = direct_payout::line_transfers(receipt, effect::payload(op, "payer")?, &page);
+    let lines = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page);
     let mut told = Vec::new();
     for (index, (line, said)) in page.lines.iter().zip(&lines).enumerate() {
         let (holder, units) = (line.holder().to_checksum(None), line.units());

@@ -3,8 +3,8 @@
 
 use alloy_primitives::{Address, U256};
 use chrono::Duration;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
-use muniment_activities::simulate::At;
 use muniment_activities::token;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::operation;

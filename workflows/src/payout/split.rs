@@ -5,9 +5,9 @@
 use std::collections::BTreeSet;
 
 use alloy_primitives::Address;
-use muniment_activities::direct_payout::{self, PayoutPage};
+use muniment_activities::chain::simulate::{At, Call, Simulation};
+use muniment_activities::payout::direct::{self, PayoutPage};
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
@@ -89,7 +89,7 @@ async fn plan(
             return Ok((!culprits.frozen.is_empty()).then(|| culprits.cut(&page, revert)));
         }
         if rest.lines.len() < page.lines.len() {
-            let data = direct_payout::pay(call.from, step.target.0, &rest).data;
+            let data = direct::pay(call.from, step.target.0, &rest).data;
             match network.chain.simulate(&Call { data, ..call.clone() }, At::Latest).await.map_err(fault)? {
                 Simulation::Gas(_) => return Ok(Some(culprits.cut(&page, revert))),
                 Simulation::Reverts(next) => said = next,
@@ -110,7 +110,7 @@ fn halve(op: &Operation, step: &Step, why: String) -> Option<Cut> {
 
 /// The page of a step, if it can be cut.
 fn page_to_cut(op: &Operation, step: &Step) -> Option<PayoutPage> {
-    if op.kind == Kind::Payout && page::may_cut(op, step) { direct_payout::page_of(&step.calldata) } else { None }
+    if op.kind == Kind::Payout && page::may_cut(op, step) { direct::page_of(&step.calldata) } else { None }
 }
 
 impl Culprits {
@@ -139,7 +139,7 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result
     let mut tx = engine.db.begin().await?;
     let d = distribution::lock_row(&mut tx, &op.subject_id).await?;
     let list = entitlement::of_operation(&mut tx, &op.id).await?;
-    let lines = direct_payout::page_of(&step.calldata).map_or(0, |page| page.lines.len());
+    let lines = direct::page_of(&step.calldata).map_or(0, |page| page.lines.len());
     if list.len() != lines {
         let why = format!("it has {lines} lines and {} entitlements", list.len());
         return Err(Error::Unreadable { what: "operation", id: op.id, why });

@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 
 use alloy_primitives::{Address, B256, U256};
-use muniment_activities::coin::{self, Payments};
-use muniment_activities::distributor;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
-use muniment_activities::simulate::At;
+use muniment_activities::payout::coin::{self, Payments};
+use muniment_activities::payout::distributor;
 use muniment_domain::reconciliation::{DistributorStep, Finding, Payment, Severity};
 use muniment_domain::step::Outcome;
 

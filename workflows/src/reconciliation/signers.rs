@@ -1,9 +1,9 @@
 //! Compares the signers of a chain with its registry.
 
 use alloy_primitives::Address;
-use muniment_activities::batch_read::BatchReader;
+use muniment_activities::contract::batch_read::BatchReader;
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
-use muniment_activities::registry::Roles;
 use muniment_domain::column::Hex;
 use muniment_domain::reconciliation::{Finding, Part, Severity};
 use muniment_domain::{chain, lane};

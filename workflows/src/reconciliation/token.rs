@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, U256};
-use muniment_activities::batch_read::{BatchReader, ExecutedOperation};
+use muniment_activities::contract::batch_read::{BatchReader, ExecutedOperation};
 use muniment_activities::fault::Fault;
 use muniment_domain::column::Hex;
 use muniment_domain::holding::Holding;

@@ -2,9 +2,9 @@
 //! alone, so a repetition with the same terms finds the first deployment.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::factory::{self, Deployment, PartitionTerms};
-use muniment_activities::line::UNITS_MAX;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::contract::line::UNITS_MAX;
+use muniment_activities::contract::operation::payload_hash;
+use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;

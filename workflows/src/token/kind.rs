@@ -3,13 +3,13 @@
 use alloy_primitives::Address;
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
-use muniment_activities::factory::{self, Deployment};
+use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::simulate::{At, Call};
+use muniment_activities::contract::operation::MissingEffect;
 use muniment_activities::fault::Fault;
-use muniment_activities::mint::{MintPage, mint_effect};
-use muniment_activities::operation::MissingEffect;
-use muniment_activities::receipt::Receipt;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call};
+use muniment_activities::token::factory::{self, Deployment};
+use muniment_activities::token::mint::{MintPage, mint_effect};
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{Operation, Stage};
 use muniment_domain::step::Step;

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
-use muniment_activities::gas::{self, GasModel};
-use muniment_activities::line::{Line, UNITS_MAX};
-use muniment_activities::mint::MintPage;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::chain::gas::{self, GasModel};
+use muniment_activities::contract::line::{Line, UNITS_MAX};
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::approval::Approval;
 use muniment_domain::contract;
 use muniment_domain::db::Tx;

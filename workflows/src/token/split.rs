@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, Bytes};
-use muniment_activities::line::Line;
-use muniment_activities::mint::MintPage;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::chain::simulate::{At, Call, Simulation};
+use muniment_activities::contract::line::Line;
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::revert::Revert;
-use muniment_activities::simulate::{At, Call, Simulation};
 use muniment_activities::token;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage};
 use muniment_domain::operation_item::{self, Item};

@@ -5,10 +5,10 @@ use std::sync::{Arc, Mutex as StdMutex, PoisonError};
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Duration, Utc};
-use muniment_activities::block::Header;
+use muniment_activities::chain::block::Header;
+use muniment_activities::chain::simulate::Call;
 use muniment_activities::fault::Fault;
-use muniment_activities::simulate::Call;
-use muniment_activities::token_view::{self, CallResult, TokenRead};
+use muniment_activities::token::view::{self, CallResult, TokenRead};
 use tokio::sync::{Mutex, OnceCell};
 
 use crate::engine::Network;
@@ -64,7 +64,7 @@ impl TokenViews {
             return known.clone().map_err(NoAnswer::Fault);
         }
         self.count(now)?;
-        let found = token_view::newest_header(&network.chain).await;
+        let found = view::newest_header(&network.chain).await;
         *head = Some((now, found.clone()));
         found.map_err(NoAnswer::Fault)
     }

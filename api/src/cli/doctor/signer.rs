@@ -2,11 +2,11 @@
 
 use alloy_primitives::U256;
 use alloy_primitives::utils::format_ether;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::{ChainConfig, Profile};
-use muniment_activities::registry::{self, Roles};
+use muniment_activities::contract::registry::{self, Roles};
 use muniment_activities::signer::Signer;
-use muniment_activities::simulate::At;
 
 use super::Check;
 use crate::cli::known_key;

@@ -3,7 +3,7 @@
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::{Extension, Json};
-use muniment_activities::token_view as contract;
+use muniment_activities::token::view as contract;
 use serde::Serialize;
 use utoipa::ToSchema;
 

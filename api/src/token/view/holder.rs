@@ -4,7 +4,7 @@ use alloy_primitives::{Address, Bytes, U256};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
-use muniment_activities::token_view as contract;
+use muniment_activities::token::view as contract;
 use muniment_domain::offering::Offering;
 use muniment_domain::user::Role;
 use muniment_domain::{money, wallet};

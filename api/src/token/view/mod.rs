@@ -4,9 +4,9 @@ pub mod fact;
 pub mod holder;
 
 use alloy_primitives::{Address, U256};
-use muniment_activities::block::Header;
+use muniment_activities::chain::block::Header;
 use muniment_activities::fault::Fault;
-use muniment_activities::token_view::TokenRead;
+use muniment_activities::token::view::TokenRead;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::{Code as Refusal, Error, money, token};

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::Tag;
+use muniment_activities::chain::inclusion::IncludedTransaction;
+use muniment_activities::chain::logs::LogFilter;
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::decode::{self, Decoded};
-use muniment_activities::direct_payout;
-use muniment_activities::factory;
 use muniment_activities::fault::Fault;
-use muniment_activities::inclusion::IncludedTransaction;
-use muniment_activities::logs::LogFilter;
-use muniment_activities::mint::MintPage;
-use muniment_activities::operation::payload_hash;
+use muniment_activities::payout::direct;
+use muniment_activities::token::factory;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::db::Tx;
@@ -202,7 +202,7 @@ async fn identify(
 /// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs
 /// no such check: it refuses a repetition itself.
 async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &IncludedTransaction) -> Result<Option<Origin>> {
-    let Some(page) = direct_payout::page_of(&mined.data) else { return Ok(None) };
+    let Some(page) = direct::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();
     for line in page.lines {
         for e in entitlement::unpaid_to(tx, known.lane.chain_id, line.holder()).await? {

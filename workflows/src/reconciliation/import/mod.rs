@@ -16,10 +16,10 @@ mod write;
 use std::collections::BTreeSet;
 
 use alloy_primitives::B256;
-use muniment_activities::factory::Deployment;
-use muniment_activities::inclusion::IncludedTransaction;
-use muniment_activities::line::Line;
-use muniment_activities::mint::MintPage;
+use muniment_activities::chain::inclusion::IncludedTransaction;
+use muniment_activities::contract::line::Line;
+use muniment_activities::token::factory::Deployment;
+use muniment_activities::token::mint::MintPage;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
 use muniment_domain::lane::{self, Lane};
 use muniment_domain::point::Point;

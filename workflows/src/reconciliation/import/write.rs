@@ -1,7 +1,7 @@
 //! Writes a call that the chain executed as a confirmed operation.
 
-use muniment_activities::operation::payload_hash;
-use muniment_activities::receipt::{Agreement, Receipt};
+use muniment_activities::chain::receipt::{Agreement, Receipt};
+use muniment_activities::contract::operation::payload_hash;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, Move, NewOperation, NewStep};

@@ -1,0 +1,130 @@
+//! Operation numbers on contracts: a contract executes each number once and can tell whether it did.
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, keccak256},
+    sol_types::{SolCall, SolEvent},
+};
+
+use crate::{
+    chain::{
+        Chain,
+        logs::LogFilter,
+        receipt::{Log, Receipt},
+        simulate::{At, Call},
+    },
+    contract::bindings::token::PlatformSecurityToken7518::{OperationExecuted, isOperationExecutedCall},
+    fault::Fault,
+    revert::Revert,
+};
+
+/// A successful transaction lacks the effect of its operation.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the transaction succeeded without its effect: {0}")]
+pub struct MissingEffect(pub String);
+
+/// The transaction that executed an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Execution {
+    /// The transaction hash.
+    pub tx_hash: B256,
+    /// The number of its block.
+    pub block_number: u64,
+    /// The hash of its block.
+    pub block_hash: B256,
+    /// The hash of the executed call.
+    pub payload_hash: B256,
+}
+
+/// The payload hash that a contract stores for a call: keccak256 of the complete calldata.
+pub fn payload_hash(data: &Bytes) -> B256 {
+    keccak256(data)
+}
+
+/// A read-only call of a contract, from the zero address.
+pub(crate) fn read(contract: Address, call: &impl SolCall) -> Call {
+    Call { from: Address::ZERO, to: Some(contract), data: call.abi_encode().into() }
+}
+
+/// Calls a view function and decodes the answer.
+pub(crate) async fn view<C: SolCall>(chain: &Chain, contract: Address, call: &C, at: At) -> Result<C::Return, Fault> {
+    let refused = |revert: Revert| Fault::Refused(format!("{} of {contract}: {}", C::SIGNATURE, revert.sentence));
+    let data = chain.call(&read(contract, call), at).await?.map_err(refused)?;
+    // An address without code answers with empty data, which does not decode.
+    C::abi_decode_returns_validate(&data).map_err(|error| {
+        Fault::Refused(format!("{contract} is not the expected contract: {} answered {error}", C::SIGNATURE))
+    })
+}
+
+/// The contract's events of one kind in this transaction.
+pub(crate) fn events<'a, E: SolEvent + 'a>(receipt: &'a Receipt, contract: Address) -> impl Iterator<Item = E> + 'a {
+    receipt.logs.iter().filter(move |log| log.address == contract).filter_map(event)
+}
+
+fn event<E: SolEvent>(log: &Log) -> Option<E> {
+    E::decode_raw_log_validate(log.topics.iter().copied(), &log.data).ok()
+}
+
+/// Checks that the contract's event in this receipt shows the operation with exactly this calldata.
+pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &Bytes) -> Result<(), MissingEffect> {
+    let payload = payload_hash(data);
+    let mut events = events::<OperationExecuted>(receipt, contract);
+    match events.find(|event| event.opId == U256::from(op_id)) {
+        Some(event) if event.payloadHash == payload => Ok(()),
+        Some(event) => Err(MissingEffect(format!(
+            "operation {op_id} was executed with the payload {}, not {payload}",
+            event.payloadHash
+        ))),
+        None => Err(MissingEffect(format!("{contract} has no event of operation {op_id}"))),
+    }
+}
+
+/// Whether the contract executed the operation, from any transaction.
+pub async fn is_operation_executed(chain: &Chain, contract: Address, op_id: u64, at: At) -> Result<bool, Fault> {
+    view(chain, contract, &isOperationExecutedCall { opId: U256::from(op_id) }, at).await
+}
+
+/// Finds the transaction that executed the operation since a block.
+pub async fn find_execution(
+    chain: &Chain,
+    contract: Address,
+    op_id: u64,
+    since: u64,
+) -> Result<Option<Execution>, Fault> {
+    let filter = LogFilter {
+        from_block: since,
+        to_block: None,
+        addresses: vec![contract],
+        topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))]],
+    };
+    let logs = chain.logs(&filter).await?;
+    // A contract executes a number once, so there is at most one event.
+    let Some(log) = logs.first() else { return Ok(None) };
+    let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
+        .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
+    // Some nodes ignore the filter, so check the event again.
+    if log.address != contract || event.opId != U256::from(op_id) {
+        return Err(Fault::Malformed(format!(
+            "the request was for the event of operation {op_id}, the answer is of operation {}",
+            event.opId
+        )));
+    }
+    Ok(Some(Execution {
+        tx_hash: log.tx_hash,
+        block_number: log.block_number,
+        block_hash: log.block_hash,
+        payload_hash: event.payloadHash,
+    }))
+}
+
+/// The highest operation number that the contract executed since a block; 0 for none. After a restore the database
+/// continues above it.
+pub async fn highest_operation_number(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
+    let filter = LogFilter {
+        from_block: since,
+        to_block: None,
+        addresses: vec![contract],
+        topics: vec![vec![OperationExecuted::SIGNATURE_HASH]],
+    };
+    let logs = chain.logs(&filter).await?;
+    let ids = logs.iter().filter_map(|log| log.topics.get(1)).map(|topic| U256::from_be_bytes(topic.0).saturating_to());
+    Ok(ids.max().unwrap_or_default())
+}

@@ -1,0 +1,129 @@
+//! The ERC-20 of payouts. Its `Transfer` events are the only accepted proof of a payment.
+use std::collections::BTreeMap;
+
+use alloy::{
+    primitives::{Address, B256, U256},
+    sol_types::SolCall,
+};
+
+use crate::{
+    chain::{
+        Chain,
+        receipt::Receipt,
+        simulate::{At, Call},
+    },
+    contract::{
+        bindings::coin::DemoCoin,
+        operation::{MissingEffect, events, view},
+    },
+    fault::Fault,
+};
+
+/// Lets one of our contracts pull the coin from the caller without limit. Our contracts pull from their caller only.
+pub fn approve(from: Address, asset: Address, spender: Address) -> Call {
+    let call = DemoCoin::approveCall { spender, value: U256::MAX };
+    Call { from, to: Some(asset), data: call.abi_encode().into() }
+}
+
+/// The spender of an `approve` call.
+pub fn spender_of(data: &[u8]) -> Option<Address> {
+    DemoCoin::approveCall::abi_decode_validate(data).ok().map(|call| call.spender)
+}
+
+/// Returns the owner of the allowance if the receipt shows one for the spender.
+pub fn approve_effect(receipt: &Receipt, asset: Address, spender: Address) -> Result<Address, MissingEffect> {
+    if !receipt.success {
+        return Err(MissingEffect("the transaction reverted".into()));
+    }
+    let mut approvals = events::<DemoCoin::Approval>(receipt, asset).filter(|event| event.spender == spender);
+    match approvals.find(|event| !event.value.is_zero()) {
+        Some(event) => Ok(event.owner),
+        None => Err(MissingEffect(format!("{asset} has no Approval event for the spender {spender}"))),
+    }
+}
+
+/// The decimals of the coin.
+pub async fn decimals(chain: &Chain, asset: Address) -> Result<u8, Fault> {
+    view(chain, asset, &DemoCoin::decimalsCall {}, At::Latest).await
+}
+
+/// The balance of an account.
+pub async fn balance_of(chain: &Chain, asset: Address, account: Address, at: At) -> Result<U256, Fault> {
+    view(chain, asset, &DemoCoin::balanceOfCall { account }, at).await
+}
+
+/// How much of the owner's balance the spender may pull.
+pub async fn allowance(chain: &Chain, asset: Address, owner: Address, spender: Address, at: At) -> Result<U256, Fault> {
+    view(chain, asset, &DemoCoin::allowanceCall { owner, spender }, at).await
+}
+
+/// Mints the coin of the demonstration. No other coin lets anybody mint.
+pub fn mint_play_money(from: Address, asset: Address, to: Address, amount: U256) -> Call {
+    Call { from, to: Some(asset), data: DemoCoin::mintCall { to, amount }.abi_encode().into() }
+}
+
+/// Payments counted by payee and amount.
+pub type Payments = BTreeMap<(Address, U256), usize>;
+
+/// Receipts in one batch.
+const RECEIPTS_PER_BATCH: usize = 100;
+
+/// For each transaction, the payments from its sender or from the contract it called. None where the chain shows no
+/// success up to block `last`.
+pub async fn paid_in(
+    chain: &Chain,
+    asset: Address,
+    hashes: &[B256],
+    last: u64,
+) -> Result<Vec<Option<Payments>>, Fault> {
+    let mut found = Vec::with_capacity(hashes.len());
+    for chunk in hashes.chunks(RECEIPTS_PER_BATCH) {
+        for receipt in chain.receipts(chunk).await? {
+            // A receipt above `last` can still be reorganised.
+            found.push(receipt.filter(|r| r.success && r.block_number <= last).map(|r| {
+                let sources = [Some(r.from), r.to];
+                let left = events::<DemoCoin::Transfer>(&r, asset).filter(|event| sources.contains(&Some(event.from)));
+                payments(left.map(|event| (event.to, event.value)))
+            }));
+        }
+    }
+    Ok(found)
+}
+
+/// Counts payments.
+pub(crate) fn payments(all: impl Iterator<Item = (Address, U256)>) -> Payments {
+    let mut counted = Payments::new();
+    for payment in all {
+        *counted.entry(payment).or_default() += 1;
+    }
+    counted
+}
+
+/// All payments from one account in this transaction.
+pub(crate) fn paid_by(receipt: &Receipt, asset: Address, payer: Address) -> Payments {
+    let transfers = events::<DemoCoin::Transfer>(receipt, asset).filter(|event| event.from == payer);
+    payments(transfers.map(|event| (event.to, event.value)))
+}
+
+/// All payments in this transaction, from anybody.
+pub(crate) fn arrived(receipt: &Receipt, asset: Address) -> Payments {
+    payments(events::<DemoCoin::Transfer>(receipt, asset).map(|event| (event.to, event.value)))
+}
+
+/// Checks that exactly these payments were made: none missing, none extra, none with another amount.
+pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), MissingEffect> {
+    for ((payee, amount), count) in wanted {
+        let have = found.get(&(*payee, *amount)).copied().unwrap_or_default();
+        if have < *count {
+            return Err(MissingEffect(format!(
+                "the coin shows {have} of {count} transfers of {amount} units to {payee}"
+            )));
+        }
+    }
+    match found.iter().find(|(payment, count)| wanted.get(*payment).copied().unwrap_or_default() < **count) {
+        Some(((payee, amount), _)) => Err(MissingEffect(format!(
+            "the coin shows a transfer of {amount} units to {payee} that is not on the page"
+        ))),
+        None => Ok(()),
+    }
+}

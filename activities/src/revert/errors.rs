@@ -1,0 +1,173 @@
+//! The custom errors of the contracts, read from the deployed ABI, and a sentence for each.
+use std::{collections::HashMap, sync::LazyLock};
+
+use alloy::primitives::keccak256;
+use serde::Deserialize;
+
+/// A custom error of a contract.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CustomError {
+    /// Name of the error.
+    pub name: String,
+    /// Name and ABI type of each operand.
+    pub inputs: Vec<(String, String)>,
+}
+
+#[derive(Deserialize)]
+struct Artifact {
+    abi: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+struct Entry {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    name: String,
+    #[serde(default)]
+    inputs: Vec<Input>,
+}
+
+#[derive(Deserialize)]
+struct Input {
+    name: String,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+const ARTIFACTS: [&str; 7] = [
+    include_str!("../../../contracts/artifacts/AgentRegistry.json"),
+    include_str!("../../../contracts/artifacts/DemoCoin.json"),
+    include_str!("../../../contracts/artifacts/PlatformSecurityToken7518.json"),
+    include_str!("../../../contracts/artifacts/PlatformYieldDistributor.json"),
+    include_str!("../../../contracts/artifacts/Rule144.json"),
+    include_str!("../../../contracts/artifacts/TokenFactory.json"),
+    include_str!("../../../contracts/artifacts/TransferAgent.json"),
+];
+
+static ERRORS: LazyLock<HashMap<[u8; 4], CustomError>> = LazyLock::new(|| {
+    // A test parses every artifact, so a broken one cannot be skipped silently here.
+    let artifacts = ARTIFACTS.iter().filter_map(|text| serde_json::from_str::<Artifact>(text).ok());
+    let errors = artifacts.flat_map(|artifact| artifact.abi).filter(|entry| entry.kind == "error");
+    errors.map(|entry| (selector(&entry), CustomError { name: entry.name, inputs: named(entry.inputs) })).collect()
+});
+
+/// The error with this selector, if it is one of ours.
+pub fn by_selector(selector: [u8; 4]) -> Option<&'static CustomError> {
+    ERRORS.get(&selector)
+}
+
+/// The sentence for an error, with its operands filled in.
+pub(crate) fn sentence(name: &str, operands: &[(String, String)]) -> String {
+    let template = SENTENCES.iter().find(|(known, _)| *known == name).map(|(_, template)| *template);
+    let fits = |template: &&str| operands.iter().all(|(operand, _)| template.contains(&format!("{{{operand}}}")));
+    match template.filter(fits) {
+        Some(template) => operands.iter().fold(template.to_owned(), |text, (operand, value)| {
+            let value = if operand == "rolesNeeded" { roles(value) } else { value.clone() };
+            text.replace(&format!("{{{operand}}}"), &value)
+        }),
+        None => {
+            let shown: Vec<String> = operands.iter().map(|(operand, value)| format!("{operand} = {value}")).collect();
+            format!("The contract rejected the call with {name}({}).", shown.join(", "))
+        }
+    }
+}
+
+fn roles(mask: &str) -> String {
+    let mask: u64 = mask.parse().unwrap_or_default();
+    let names = [(1, "issuer"), (2, "custody"), (4, "payout"), (8, "compliance")];
+    let held: Vec<&str> = names.iter().filter(|(bit, _)| mask & bit != 0).map(|(_, name)| *name).collect();
+    held.join(" or ")
+}
+
+fn selector(entry: &Entry) -> [u8; 4] {
+    let kinds: Vec<&str> = entry.inputs.iter().map(|input| input.kind.as_str()).collect();
+    let hash = keccak256(format!("{}({})", entry.name, kinds.join(",")));
+    [hash[0], hash[1], hash[2], hash[3]]
+}
+
+fn named(inputs: Vec<Input>) -> Vec<(String, String)> {
+    inputs.into_iter().map(|input| (input.name, input.kind)).collect()
+}
+
+/// Sentences for errors that an operation can meet. Other errors are shown by name and operands.
+const SENTENCES: &[(&str, &str)] = &[
+    ("AddressIsFrozen", "{holder} is frozen; unfreeze it first."),
+    ("AddressNotFrozen", "{holder} is not frozen; freeze it before a forced transfer."),
+    ("AddressRetired", "{account} was recovered to {successor} and stays frozen permanently."),
+    ("AmountTooLarge", "The amount {amount} is too large for the contract."),
+    ("BalanceTooLow", "{holder} has {balance} units in partition {partition}; {needed} are needed."),
+    ("CapBelowSupply", "The cap {cap} of partition {partition} is below the issued supply of {supply} units."),
+    ("CapExceeded", "Partition {partition} would hold {supplyAfter} units, above its cap of {cap}."),
+    ("DistributionClosed", "The distribution {id} is completed or cancelled."),
+    ("DistributionExists", "The distribution {id} already exists (same terms: {sameTerms})."),
+    (
+        "ERC20InsufficientAllowance",
+        "{spender} may spend {allowance} units of the payer; {needed} are needed; approve them first.",
+    ),
+    ("ERC20InsufficientBalance", "{sender} owns {balance} units of the payout asset; {needed} are needed."),
+    ("EmptyPage", "The page has no lines."),
+    ("HolderNotWhitelisted", "{holder} is not on the whitelist of partition {partition}."),
+    ("InsufficientGas", "{available} gas is left; {required} is needed; use a smaller page."),
+    ("LockExceedsBalance", "{holder} has {balance} units in partition {partition} and would have {locked} locked."),
+    (
+        "NotAuthorized",
+        "{caller} lacks the role {rolesNeeded}, which the function {selector} requires; grant it in the AgentRegistry.",
+    ),
+    ("NotRestricted", "Partition {partition} is not restricted."),
+    ("NothingToUnlock", "{holder} has no expired lock in partition {partition}."),
+    ("OfferingParamsDiffer", "The offering {offeringId} was deployed with other parameters ({deployed}, now {given})."),
+    ("OperationReplayed", "The operation {opId} was already executed."),
+    ("PageAlreadyPaid", "Line {from} of the distribution {id} was already accepted; line {next} is next."),
+    ("PageOutOfOrder", "Line {from} of the distribution {id} is out of order; line {next} is next."),
+    ("PartitionOutOfOrder", "Partition {given} is out of order; partition {expected} is next."),
+    ("ReceivedDiffers", "{expected} units were pulled but {received} arrived; the asset takes a fee or rebases."),
+    ("RecoveryToItself", "{wallet} cannot be recovered to itself."),
+    ("ReleaseTimeOutOfRange", "The release time {releaseAt} is in the past or too far ahead."),
+    ("RollUpMismatch", "The pages of {id} hash to {actual}; {expected} was declared."),
+    ("SafeERC20FailedOperation", "The payout asset {token} refused the transfer."),
+    ("TooManyLocks", "{holder} has reached the limit of locks in partition {partition}."),
+    ("TotalMismatch", "The pages of {id} add up to {actual} units; {expected} were declared."),
+    ("TransferRefused", "{amount} units of partition {partition} may not go from {from} to {to}: {reason}."),
+    ("UnknownDistribution", "There is no distribution {id}."),
+    ("UnknownPartition", "The token has no partition {partition}."),
+    (
+        "WalletNotEmpty",
+        "{wallet} already holds {balance} units of partition {partition}; recovery needs an empty wallet.",
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_artifact_parses_and_every_operand_is_one_word() {
+        for text in ARTIFACTS {
+            serde_json::from_str::<Artifact>(text).unwrap();
+        }
+        assert!(ERRORS.len() > 60, "{}", ERRORS.len());
+        for error in ERRORS.values() {
+            for (operand, kind) in &error.inputs {
+                let word = ["uint", "int", "bytes", "address", "bool"].iter().any(|prefix| kind.starts_with(prefix));
+                assert!(word && kind != "bytes" && !kind.contains('['), "{}.{operand}: {kind}", error.name);
+            }
+        }
+    }
+
+    #[test]
+    fn every_sentence_belongs_to_an_error_and_uses_all_its_operands() {
+        for (name, template) in SENTENCES {
+            // Two contracts can share an error name; the sentence uses the operands that both have.
+            let named = ERRORS.values().filter(|error| error.name == *name);
+            let error = named.min_by_key(|error| error.inputs.len());
+            let error = error.unwrap_or_else(|| panic!("no contract has the error {name}"));
+            let operands: Vec<(String, String)> =
+                error.inputs.iter().map(|(operand, _)| (operand.clone(), "7".into())).collect();
+            for (operand, _) in &operands {
+                assert!(template.contains(&format!("{{{operand}}}")), "{name} leaves out {operand}");
+            }
+            assert!(!sentence(name, &operands).contains(['{', '}']), "{name}: {template}");
+        }
+    }
+}
