@@ -3,10 +3,6 @@
 
 use chrono::{DateTime, Months, Utc};
 
-use crate::Result;
-use crate::db::Tx;
-use crate::sql::sql;
-
 /// The crowdfunding limit of an investor without declared income or net worth, in minor units.
 const CROWDFUNDING_LEAST: i64 = 250_000;
 /// With at least this income and net worth the higher rate applies; it is also the highest limit.
@@ -47,18 +43,6 @@ impl Limit {
 /// The start of the crowdfunding period.
 pub fn crowdfunding_start(now: DateTime<Utc>) -> DateTime<Utc> {
     now.checked_sub_months(MONTHS).unwrap_or(DateTime::UNIX_EPOCH)
-}
-
-/// What an investor has put into crowdfunding offerings in that period, except for one subscription.
-pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
-    let from = crowdfunding_start(tx.now());
-    sql("select cast(coalesce(sum(s.amount), 0) as bigint)
-         from subscriptions s join offerings o on o.id = s.offering_id
-         where s.investor_id = $1 and s.id <> $2 and s.created_at > $3 and o.exemption = 'reg_cf'
-             and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')")
-    .bind((investor_id, besides_id, from))
-    .scalar(tx)
-    .await
 }
 
 #[cfg(test)]

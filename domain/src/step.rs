@@ -193,17 +193,6 @@ pub async fn adopted_by(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Opt
     .await
 }
 
-/// An unfinished operation that has a step with this exact call.
-pub async fn find_same_call(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
-    sql("select s.operation_id from operations o join operation_steps s on s.operation_id = o.id
-         where o.status in ('pending', 'submitted', 'failed', 'dead_letter') and o.resolution is null
-             and s.chain_id = $1 and s.target = $2 and s.payload_hash = $3
-         order by o.id limit 1")
-    .bind((chain_id, Hex(target), Hex(payload_hash)))
-    .optional_scalar(tx)
-    .await
-}
-
 /// Whether a step of a chain is signed or included and not final yet.
 pub async fn any_unfinished(tx: &mut Tx, chain_id: i64) -> Result<bool> {
     sql("select

@@ -2,11 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::investment_limit::{self, Limit};
+use muniment_domain::investment_limit::Limit;
 use muniment_domain::investor::{self, Investor, Kind, Level, Move, Screening, Status, StoredAccreditation, TaxForm};
 use muniment_domain::kyc::{self, Decision};
 use muniment_domain::money::Money;
-use muniment_domain::{Result, user, wallet};
+use muniment_domain::{Result, subscription, user, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -245,7 +245,7 @@ async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
     if masked || i.is_accredited(tx.now()) {
         return Ok(Limits { reg_cf_remaining: None });
     }
-    let left = Limit::CrowdfundingYear.of(i.means) - investment_limit::crowdfunding_total(tx, &i.id, "").await?;
+    let left = Limit::CrowdfundingYear.of(i.means) - subscription::crowdfunding_total(tx, &i.id, "").await?;
     Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))) })
 }
 

@@ -61,7 +61,7 @@ impl Status {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::state_table_test::{assert_checked, cells};
+    use crate::state_table_test::cells;
 
     #[test]
     fn the_state_table_allows_exactly_these_moves() {
@@ -78,10 +78,5 @@ mod tests {
                 (S::Approved, M::Fail, S::ExecutionFailed),
             ]
         );
-    }
-
-    #[test]
-    fn the_migration_checks_the_same_words() {
-        assert_checked(include_str!("../../../migrations/0007_approval.sql"), "status", Status::ALL);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use alloy_primitives::Address;
 use serde::Serialize;
 
-use super::{Entitlement, Status};
+use super::{Entitlement, HoldReason, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
@@ -48,8 +48,9 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitle
 pub async fn withheld_of(tx: &mut Tx, distribution_id: &str, payee: Address) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and payee_address = $2 and status = 'held'
-             and hold_reason in ('withheld_frozen', 'withheld_transfer_failed')
+             and hold_reason in :withheld
          order by wallet_address")
+    .words(":withheld", &HoldReason::WITHHELD)
     .bind((distribution_id, Hex(payee)))
     .rows(tx)
     .await

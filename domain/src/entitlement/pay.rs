@@ -23,9 +23,10 @@ pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
         .values(chunk, |(operation_id, line, id)| (*operation_id, *line, *id))
         .push(
             ") as v where entitlements.id = v.column3
-                and (entitlements.status in ('calculated', 'failed')
-                or entitlements.hold_reason in ('withheld_frozen', 'withheld_transfer_failed'))",
+                and (entitlements.status in :payable or entitlements.hold_reason in :withheld)",
         )
+        .words(":payable", &Status::PAYABLE)
+        .words(":withheld", &HoldReason::WITHHELD)
         .execute(tx)
         .await?;
         if rows != chunk.len() as u64 {

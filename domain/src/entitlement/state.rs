@@ -59,15 +59,21 @@ crate::words! {
 }
 
 impl HoldReason {
+    /// The reasons of a hold whose money the distributor contract keeps.
+    pub const WITHHELD: [Self; 2] = [Self::WithheldFrozen, Self::WithheldTransferFailed];
+
     /// Whether the money is in escrow for this holder, so that only a claim may pay it.
-    pub const fn is_withheld(self) -> bool {
-        matches!(self, Self::WithheldFrozen | Self::WithheldTransferFailed)
+    pub fn is_withheld(self) -> bool {
+        Self::WITHHELD.contains(&self)
     }
 }
 
 impl Status {
     /// The statuses in which the payment can still be redirected to another wallet.
     pub const UNPAID: [Self; 4] = [Self::Calculated, Self::Held, Self::Queued, Self::Failed];
+
+    /// The statuses from which a payment is queued without a claim.
+    pub const PAYABLE: [Self; 2] = [Self::Calculated, Self::Failed];
 
     /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {

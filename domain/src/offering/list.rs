@@ -87,6 +87,7 @@ impl Order {
     }
 }
 
+// The sets of statuses of subscriptions are compared with their enum by a test: subscriptions build on offerings, not the reverse.
 const COLUMNS: &str = "select o.*, i.name as issuer_name,
     (select cast(coalesce(sum(s.amount), 0) as bigint) from subscriptions s
         where s.offering_id = o.id and s.status in ('binding', 'accepted', 'minted')) as raised_amount";

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 pub use change::{illegal_move, save, transition};
 pub use list::{Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, page};
 pub use new::{draft, insert};
-pub use standing::{SubscriptionTotals, live_mint, subscription_totals};
+pub use standing::live_mint;
 pub use state::{Move, Status};
 use terms::{IssuancePolicy, KycRequirement, Template, Visibility};
 pub use token::{TokenStatus, record_deployment};

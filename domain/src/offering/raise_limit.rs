@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::Offering;
+use super::{Offering, Status};
 use crate::db::Tx;
 use crate::investment_limit::crowdfunding_start;
 use crate::money::Money;
@@ -31,8 +31,9 @@ pub async fn check(tx: &mut Tx, o: &Offering) -> Result<()> {
 /// The other offerings: open ones count with their hard cap, ended ones with what was committed in the last twelve months.
 async fn elsewhere(tx: &mut Tx, o: &Offering) -> Result<i64> {
     let from = crowdfunding_start(tx.now());
+    // A test compares the statuses of subscriptions with their enum.
     sql("select cast(coalesce(sum(
-             case when o.status in ('open', 'paused') then o.hard_cap
+             case when o.status in :selling then o.hard_cap
              else (
                  select coalesce(sum(s.amount), 0) from subscriptions s
                  where s.offering_id = o.id and s.created_at > $4
@@ -40,7 +41,9 @@ async fn elsewhere(tx: &mut Tx, o: &Offering) -> Result<i64> {
              ) end), 0) as bigint)
          from offerings o
          where o.issuer_id = $1 and o.exemption = $2 and o.id <> $3
-             and o.status in ('open', 'paused', 'closed', 'settled', 'archived')")
+             and o.status in :raising")
+    .words(":selling", &Status::SELLING)
+    .words(":raising", &Status::RAISING)
     .bind((&o.issuer_id, o.exemption, &o.id, from))
     .scalar(tx)
     .await

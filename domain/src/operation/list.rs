@@ -1,8 +1,10 @@
 //! Reads operations: one, a batch, and those that are due.
 
+use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
 use super::{Operation, Status};
+use crate::column::Hex;
 use crate::db::Tx;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -68,5 +70,19 @@ pub async fn unfinished_overdue(
     .words(":live", &Status::LIVE)
     .bind((now, far, limit))
     .rows(tx)
+    .await
+}
+
+/// An unfinished operation that has a step with this exact call.
+pub async fn find_same_call(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
+    // Two conditions, so that the partial index of each set is used.
+    sql("select s.operation_id from operations o join operation_steps s on s.operation_id = o.id
+         where (o.status in :live and o.resolution is null or o.status in :attention and o.resolution is null)
+             and s.chain_id = $1 and s.target = $2 and s.payload_hash = $3
+         order by o.id limit 1")
+    .words(":live", &Status::LIVE)
+    .words(":attention", &Status::ATTENTION)
+    .bind((chain_id, Hex(target), Hex(payload_hash)))
+    .optional_scalar(tx)
     .await
 }

@@ -36,7 +36,7 @@ pub async fn reconfirm_all_of(
     deadline: DateTime<Utc>,
     limit: i64,
 ) -> Result<PageResult> {
-    let older = format!("s.status in ('committed', 'binding') and s.terms_version < {}", offering.terms_version);
+    let older = format!("s.status in :reconfirmable and s.terms_version < {}", offering.terms_version);
     let page = some(tx, &offering.id, &older, limit).await?;
     let asked = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
@@ -57,6 +57,8 @@ pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit:
             order by s.id limit $2",
         )
         .words(":open", &Status::OPEN)
+        .words(":reconfirmable", &Status::RECONFIRMABLE)
+        .words(":withdrawable", &Status::WITHDRAWABLE)
         .bind((offering_id, limit))
         .rows(tx)
         .await

@@ -9,6 +9,7 @@ mod new;
 mod payment;
 mod reservation;
 mod state;
+mod totals;
 mod window;
 
 use alloy_primitives::{Address, B256};
@@ -23,6 +24,7 @@ pub use mint::{
 pub use new::{New, NewAccepted, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, payments_of_investor, record};
 pub use state::{Move, Status};
+pub use totals::{Totals, crowdfunding_total, totals};
 pub use window::{move_windows_of, renew_window};
 
 use crate::column::{Dec, Hex};

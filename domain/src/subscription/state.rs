@@ -66,6 +66,15 @@ impl Status {
     /// The statuses that can still end without a mint.
     pub const OPEN: [Self; 4] = [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted];
 
+    /// The statuses that the investor can no longer leave, whatever happens to the terms.
+    pub const ISSUABLE: [Self; 2] = [Self::Accepted, Self::Minted];
+
+    /// The statuses in which the investor can still withdraw.
+    pub const WITHDRAWABLE: [Self; 2] = [Self::Committed, Self::PendingReconfirmation];
+
+    /// The statuses in which changed terms demand a reconfirmation.
+    pub const RECONFIRMABLE: [Self; 2] = [Self::Committed, Self::Binding];
+
     /// The status after a move; none if the move is not allowed. A subscription that ends with money waits for its refund. A
     /// reconfirmation leads back to the previous status.
     pub fn next(self, by: Move, previous: Option<Self>, has_money: bool) -> Option<Self> {

@@ -12,10 +12,7 @@ use crate::{Result, timer};
 
 /// Recomputes the cooling-off periods of up to `limit` subscriptions. The caller locks the offering and repeats while there are more.
 pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Result<PageResult> {
-    let behind = format!(
-        "s.status in ('committed', 'pending_reconfirmation') and s.calendar_version < {}",
-        offering.calendar_version
-    );
+    let behind = format!("s.status in :withdrawable and s.calendar_version < {}", offering.calendar_version);
     let page = some(tx, &offering.id, &behind, limit).await?;
     let moved = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
@@ -27,8 +24,7 @@ pub async fn move_windows_of(tx: &mut Tx, offering: &Offering, limit: i64) -> Re
 /// Recomputes the cooling-off period if the end of the offering was moved since. A move that depends on the period calls it first,
 /// because the page of this subscription may not have been processed yet. The caller locks the offering.
 pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription) -> Result<()> {
-    let open = matches!(s.status, Status::Committed | Status::PendingReconfirmation);
-    if !open || s.calendar_version >= offering.calendar_version {
+    if !Status::WITHDRAWABLE.contains(&s.status) || s.calendar_version >= offering.calendar_version {
         return Ok(());
     }
     // Also without a change of the period, so that the next page does not find it again.

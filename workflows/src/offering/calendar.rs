@@ -43,7 +43,7 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
         }
         Status::Open | Status::Paused => run(tx, o, now).await,
         Status::Closed if follow_changes(tx, &o, now).await? => Ok(Some(now)),
-        Status::Closed => match offering::subscription_totals(tx, &o.id).await?.unfinished {
+        Status::Closed => match subscription::totals(tx, &o.id).await?.unfinished {
             0 => {
                 offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
                 Ok(None)
@@ -57,7 +57,7 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
                 return Ok(Some(now));
             }
             // A subscription in an unfinished mint stays until the mint is decided.
-            let left = offering::subscription_totals(tx, &o.id).await?.live;
+            let left = subscription::totals(tx, &o.id).await?.live;
             Ok((left > 0).then(|| now + Duration::seconds(CHECK_SECONDS)))
         }
         _ => Ok(next_check(&o, now)),
@@ -79,7 +79,7 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
     if follow_changes(tx, &o, now).await? {
         return Ok(Some(now));
     }
-    let firm = offering::subscription_totals(tx, &o.id).await?.firm;
+    let firm = subscription::totals(tx, &o.id).await?.firm;
     let over = o.closes_at.is_some_and(|at| at <= now);
     let full = firm >= o.hard_cap;
     // Where an earlier end needs notice, a full offering stays open until its end.

@@ -3,7 +3,7 @@
 use muniment_domain::approval::Approval;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Scope};
-use muniment_domain::{Code, Error, Result};
+use muniment_domain::{Code, Error, Result, subscription};
 use serde::{Deserialize, Serialize};
 
 use super::{lock, make_move};
@@ -71,7 +71,7 @@ pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
     if o.status.next(Move::Cancel).is_none() {
         return Err(offering::illegal_move(&o, Move::Cancel));
     }
-    if offering::subscription_totals(tx, &o.id).await?.minted > 0 {
+    if subscription::totals(tx, &o.id).await?.minted > 0 {
         let detail = "Units of this offering are already minted, so it cannot be cancelled.";
         return Err(Error::illegal(detail, o.status.as_str(), o.status.moves()));
     }

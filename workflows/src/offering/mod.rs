@@ -30,7 +30,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Scope, raise_limit, terms};
 use muniment_domain::operation::Operation;
-use muniment_domain::{Error, Result, holding, issuer};
+use muniment_domain::{Error, Result, holding, issuer, subscription};
 
 pub use calendar::on_timer;
 pub use cancel::{CANCEL, Ended, Request, cancel, check, end};
@@ -131,7 +131,7 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
                 format!("Under {} an offering cannot close before its announced end.", o.exemption),
             ));
         }
-        let firm = offering::subscription_totals(tx, &o.id).await?.firm;
+        let firm = subscription::totals(tx, &o.id).await?.firm;
         if o.soft_cap.is_some_and(|soft_cap| firm < soft_cap) {
             return Err(blocked(
                 &o,

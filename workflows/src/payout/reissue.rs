@@ -141,8 +141,8 @@ async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Enti
     Ok(list)
 }
 
-const fn is_payable(e: &Entitlement) -> bool {
-    matches!(e.status, Status::Failed | Status::Calculated)
+fn is_payable(e: &Entitlement) -> bool {
+    Status::PAYABLE.contains(&e.status)
 }
 
 /// Refuses a list that differs from the current one.

@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::state_table_test::{assert_checked, cells};
+use crate::state_table_test::cells;
 
 #[test]
 fn the_state_table_allows_exactly_these_moves() {
@@ -29,9 +29,4 @@ fn the_state_table_allows_exactly_these_moves() {
         (S::PartiallyCompleted, M::Resume, S::Executing),
     ];
     assert_eq!(allowed, wanted);
-}
-
-#[test]
-fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0017_distribution.sql"), "status", Status::ALL);
 }

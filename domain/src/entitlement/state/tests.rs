@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::state_table_test::{assert_checked, cells};
+use crate::state_table_test::cells;
 
 #[test]
 fn the_state_table_allows_exactly_these_moves() {
@@ -22,11 +22,4 @@ fn the_state_table_allows_exactly_these_moves() {
         (S::Failed, M::Queue, S::Queued),
     ];
     assert_eq!(allowed, wanted);
-}
-
-#[test]
-fn the_migration_checks_the_same_words() {
-    let migration = include_str!("../../../../migrations/0018_entitlement.sql");
-    assert_checked(migration, "status", Status::ALL);
-    assert_checked(migration, "hold_reason", HoldReason::ALL);
 }

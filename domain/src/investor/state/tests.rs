@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::state_table_test::{assert_checked, cells};
+use crate::state_table_test::cells;
 
 #[test]
 fn the_state_table_allows_exactly_these_moves() {
@@ -27,9 +27,4 @@ fn the_state_table_allows_exactly_these_moves() {
         (S::Suspended, M::Reinstate, S::Approved),
     ];
     assert_eq!(allowed, wanted);
-}
-
-#[test]
-fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0014_investor.sql"), "kyc_status", Status::ALL);
 }

@@ -1,7 +1,7 @@
 //! Unit tests of `state.rs`.
 
 use super::*;
-use crate::state_table_test::{assert_checked, cells};
+use crate::state_table_test::cells;
 
 #[test]
 fn the_state_table_is_that_of_the_specification() {
@@ -23,11 +23,6 @@ fn the_state_table_is_that_of_the_specification() {
             (S::DeadLetter, M::MarkConfirmed, S::Confirmed),
         ]
     );
-}
-
-#[test]
-fn the_migration_checks_the_same_words() {
-    assert_checked(include_str!("../../../../migrations/0004_operation.sql"), "status", Status::ALL);
 }
 
 #[test]

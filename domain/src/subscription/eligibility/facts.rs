@@ -3,11 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
-use crate::investment_limit::{self, Finances, Limit};
+use crate::investment_limit::{Finances, Limit};
 use crate::investor::Screening;
 use crate::offering::Offering;
 use crate::sql::{Sql, sql};
-use crate::subscription::{Status, Subscription};
+use crate::subscription::{self, Status, Subscription};
 use crate::{Code, Error, Result, token, wallet};
 
 /// The stage at which eligibility is evaluated.
@@ -123,7 +123,7 @@ pub async fn read_relation(
     let profile = offering.exemption.profile();
     // Read only what the exemption needs.
     let used = match profile.investor_limit {
-        Some(Limit::CrowdfundingYear) => investment_limit::crowdfunding_total(tx, investor_id, besides_id).await?,
+        Some(Limit::CrowdfundingYear) => subscription::crowdfunding_total(tx, investor_id, besides_id).await?,
         Some(Limit::TenthOfEach) => own_total,
         None => 0,
     };

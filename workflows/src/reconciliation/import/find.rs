@@ -18,7 +18,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Scope};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::subscription::{self, Candidate, Status};
-use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, step};
+use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, operation, step};
 
 use super::{Call, Found, Match, Origin, Subscription};
 use crate::engine::execution::unavailable;
@@ -178,7 +178,7 @@ async fn identify(
         Decoded::MintPage(_) => "mintPage".to_owned(),
         Decoded::Other(name) => name.clone(),
     };
-    let wished = step::find_same_call(tx, known.lane.chain_id, target, payload_hash(&mined.data)).await?;
+    let wished = operation::find_same_call(tx, known.lane.chain_id, target, payload_hash(&mined.data)).await?;
     let standing = match (wished, decoded) {
         (Some(operation), _) => Some(Origin::Awaited(operation)),
         (None, Decoded::DeployToken(deployment)) if known.factories.contains(&target) => {

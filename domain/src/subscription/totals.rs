@@ -1,0 +1,51 @@
+//! Sums over subscriptions: of an offering, whose own moves depend on them, and of an investor in all crowdfunding offerings.
+
+use super::Status;
+use crate::Result;
+use crate::db::Tx;
+use crate::investment_limit::crowdfunding_start;
+use crate::sql::sql;
+
+/// Totals of an offering's subscriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
+pub struct Totals {
+    /// Amount that can no longer be withdrawn.
+    pub firm: i64,
+    /// Subscriptions that can still lead to a mint.
+    pub live: i64,
+    /// Subscriptions that are not in a final status.
+    pub unfinished: i64,
+    /// Minted subscriptions.
+    pub minted: i64,
+}
+
+/// Reads the totals of an offering.
+pub async fn totals(tx: &mut Tx, offering_id: &str) -> Result<Totals> {
+    // A subscriber who has not confirmed changed terms can still leave.
+    sql("select
+             cast(coalesce(sum(case when status in :issuable or (status = 'binding'
+                 and terms_version >= (select terms_version from offerings where id = $1)) then amount else 0 end), 0)
+                 as bigint) as firm,
+             count(case when status in :open then 1 end) as live,
+             count(case when status in :open or status = 'refund_pending' then 1 end) as unfinished,
+             count(case when status = 'minted' then 1 end) as minted
+         from subscriptions where offering_id = $1")
+    .words(":issuable", &Status::ISSUABLE)
+    .words(":open", &Status::OPEN)
+    .bind(offering_id)
+    .row(tx)
+    .await
+}
+
+/// What an investor has put into crowdfunding offerings in their period, except for one subscription.
+pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
+    let from = crowdfunding_start(tx.now());
+    sql("select cast(coalesce(sum(s.amount), 0) as bigint)
+         from subscriptions s join offerings o on o.id = s.offering_id
+         where s.investor_id = $1 and s.id <> $2 and s.created_at > $3 and o.exemption = 'reg_cf'
+             and s.status in :reserving")
+    .words(":reserving", &Status::RESERVING)
+    .bind((investor_id, besides_id, from))
+    .scalar(tx)
+    .await
+}
