@@ -6,6 +6,9 @@ use crate::db::Tx;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
 
+/// The prefix of a command's id. By it a worker tells the wake of a command from other wakes.
+pub const ID_PREFIX: &str = "cmd";
+
 crate::words! {
     /// The kind of a command.
     Kind {
@@ -52,7 +55,7 @@ pub struct NewCommand<'a> {
 
 /// Stores a command. It is refused if the same command is already open.
 pub async fn insert(tx: &mut Tx, w: &NewCommand<'_>) -> Result<Command> {
-    let (id, now) = (tx.new_id("cmd"), tx.now());
+    let (id, now) = (tx.new_id(ID_PREFIX), tx.now());
     let (bulk_id, position) = w.bulk.map_or((None, 0), |(id, position)| (Some(id), position));
     insert_into("commands")
         .set("id", id)

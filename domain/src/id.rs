@@ -92,6 +92,11 @@ pub fn check(prefix: &str, id: &str) -> Result<()> {
     if sound { Ok(()) } else { Err(Error::refused(Code::NotFound, format!("There is no {prefix}_… with this id."))) }
 }
 
+/// Whether an id is of the kind with this prefix.
+pub fn has_prefix(id: &str, prefix: &str) -> bool {
+    id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_'))
+}
+
 /// The 128 bits of an id as a ULID, the form that the queue needs: the same alphabet in capitals.
 pub fn ulid_of(id: &str) -> String {
     id.rsplit('_').next().unwrap_or_default().to_ascii_uppercase()

@@ -4,7 +4,7 @@ use futures::FutureExt;
 use muniment_activities::chain::Chain;
 use muniment_activities::signer::Signer;
 use muniment_domain::db::Db;
-use muniment_domain::{distribution as distributions, offering as offerings};
+use muniment_domain::{command as commands, distribution as distributions, offering as offerings};
 
 use crate::engine::platform::{Job, Platform, Timer};
 use crate::engine::{Engine, StartError, timer};
@@ -18,33 +18,37 @@ use crate::{approval, offering, operations, reconciliation, subscription};
 pub static PLATFORM: Platform = Platform {
     kind: operations::of,
     jobs: &[
-        Job { prefix: "apr_", name: "approval", run: |engine, id| approval::run_due(engine, id).boxed() },
-        Job { prefix: "dist_", name: "snapshot", run: |engine, id| snapshot::act(engine, id).boxed() },
-        Job { prefix: "off_", name: "offering_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "sub_", name: "subscription_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "inv_", name: "investor_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "rec_", name: "reconciliation", run: |engine, id| reconciliation::advance(engine, id).boxed() },
-        Job { prefix: "cmd_", name: "command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
-        Job { prefix: "blk_", name: "bulk_command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
+        Job { prefix: "apr", name: "approval", run: |engine, id| approval::run_due(engine, id).boxed() },
+        Job { prefix: "dist", name: "snapshot", run: |engine, id| snapshot::act(engine, id).boxed() },
+        Job { prefix: "off", name: "offering_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job { prefix: "sub", name: "subscription_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job { prefix: "inv", name: "investor_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job { prefix: "rec", name: "reconciliation", run: |engine, id| reconciliation::advance(engine, id).boxed() },
+        Job {
+            prefix: commands::ID_PREFIX,
+            name: "command",
+            run: |engine, id| carry_out::carry_out(engine, id).boxed(),
+        },
+        Job { prefix: "blk", name: "bulk_command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
     ],
     timers: &[
         Timer {
-            prefix: "off_",
+            prefix: "off",
             lock: |tx, id| offerings::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
             act: |tx, id| offering::on_timer(tx, id).boxed(),
         },
         Timer {
-            prefix: "sub_",
+            prefix: "sub",
             lock: |tx, id| subscription::lock_offering_of(tx, id).boxed(),
             act: |tx, id| subscription::on_timer(tx, id).boxed(),
         },
         Timer {
-            prefix: "inv_",
+            prefix: "inv",
             lock: |_, _| futures::future::ready(Ok(())).boxed(),
             act: |tx, id| kyc::on_timer(tx, id).boxed(),
         },
         Timer {
-            prefix: "dist_",
+            prefix: "dist",
             lock: |tx, id| distributions::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
             act: |tx, id| distribution::on_timer(tx, id).map(|acted| acted.map(|()| None)).boxed(),
         },
