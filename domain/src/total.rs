@@ -1,4 +1,9 @@
-//! The number of items in a list. Counting stops a little after the page, because a full count would cost as much as the table is large.
+//! The number of items in a list, by one of two rules.
+//!
+//! Offerings, subscriptions, investors, users, operations and audit entries grow with the platform. For them counting stops a little after
+//! the page, because a full count would cost as much as the table is large; the answer then has `total_is_exact: false`. All other lists hold
+//! what people make by hand, or belong to one parent, such as the entitlements of a distribution. They are counted whole, so that `total` and
+//! `total_pages` are exact wherever that is cheap.
 
 use std::ops::RangeInclusive;
 
