@@ -1,7 +1,7 @@
 //! A subscription through the API, from the specification's request to its acceptance, with every refusal.
 
 use chrono::DateTime;
-use muniment_domain::offering::terms::Visibility;
+use muniment_domain::offering::choice::Visibility;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Engine, on_both_databases};

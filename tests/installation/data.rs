@@ -6,7 +6,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::money::Money;
-use muniment_domain::offering::terms::{IssuancePolicy, Template};
+use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};

@@ -4,7 +4,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::exemption::{self, Exemption};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
-use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
+use muniment_domain::offering::choice::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
 use muniment_domain::offering::{Move, Offering, OfferingDetail, OfferingSummary, Status, document};
 use muniment_domain::operation::{self, Filter, Kind};
 use muniment_domain::{Error, Result, token};

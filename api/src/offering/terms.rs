@@ -4,7 +4,7 @@ use chrono::Datelike;
 use muniment_domain::exemption::Exemption;
 use muniment_domain::id;
 use muniment_domain::offering::Offering;
-use muniment_domain::offering::terms::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
+use muniment_domain::offering::choice::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema};

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
-use muniment_domain::offering::terms::PaymentMethod;
+use muniment_domain::offering::choice::PaymentMethod;
 use muniment_domain::subscription::{Payment, PaymentKind, Scope};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;

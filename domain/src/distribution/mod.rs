@@ -1,6 +1,5 @@
 //! Distributions: money for the holders of a token, from the draft to the last receipt.
 
-mod agreement;
 mod list;
 mod new;
 mod state;
@@ -10,7 +9,6 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use agreement::{Agreement, agreement};
 pub use list::{Filter, Scope, about_to_pay, due, find, list, lock_row, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};

@@ -1,5 +1,6 @@
 //! Entitlements: what one holder gets from a distribution. Amounts never change; only the status does.
 
+mod agreement;
 mod list;
 mod new;
 mod pay;
@@ -9,6 +10,7 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
+pub use agreement::{Agreement, agreement};
 pub use list::{
     Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals,
     totals_of, unpaid, unpaid_to, withheld_of,

@@ -14,7 +14,7 @@ fn column<T: Display>(table: &'static str, name: &'static str, words: &[T]) -> C
 
 /// Every column whose words are an enum.
 fn columns() -> Vec<Column> {
-    use offering::terms::{IssuancePolicy, KycRequirement, Template, Visibility};
+    use offering::choice::{IssuancePolicy, KycRequirement, Template, Visibility};
     vec![
         column("contracts", "kind", contract::Kind::ALL),
         column("lanes", "mode", lane::Mode::ALL),

@@ -1,7 +1,9 @@
 //! Offerings: what an issuer offers, and the token of the offering.
 
 mod change;
+pub mod choice;
 mod columns;
+mod cooling_off;
 pub mod document;
 mod list;
 mod new;
@@ -15,11 +17,11 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 
 pub use change::{illegal_move, save, transition};
+use choice::{IssuancePolicy, KycRequirement, Template, Visibility};
 pub use list::{Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, page};
 pub use new::{draft, insert};
 pub use standing::live_mint;
 pub use state::{Move, Status};
-use terms::{IssuancePolicy, KycRequirement, Template, Visibility};
 pub use token::{TokenStatus, record_deployment};
 
 use crate::column::Hex;

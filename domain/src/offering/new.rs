@@ -3,8 +3,8 @@
 use chrono::DateTime;
 use serde_json::json;
 
+use super::choice::{IssuancePolicy, KycRequirement, Template, Visibility};
 use super::columns::columns;
-use super::terms::{IssuancePolicy, KycRequirement, Template, Visibility};
 use super::{Offering, Status, TokenStatus};
 use crate::db::Tx;
 use crate::exemption::Exemption;

@@ -4,72 +4,11 @@ use chrono::{DateTime, Duration, Utc};
 use serde_json::{Value, json};
 
 use super::Offering;
+use super::choice::{Template, Visibility};
 use crate::date_or_time::UTC_OFFSET_MINUTES;
 use crate::exemption::COOLING_OFF_HOURS_MAX;
 use crate::money::Money;
 use crate::{Error, Result, canonical, country};
-
-crate::words! {
-    /// The kind of asset.
-    Template {
-        /// Equity in real estate.
-        RealEstateEquity = "real_estate_equity",
-        /// Debt secured by real estate.
-        RealEstateDebt = "real_estate_debt",
-        /// Loan to a company.
-        PrivateCredit = "private_credit",
-        /// Units of a fund.
-        FundUnits = "fund_units",
-        /// A bond.
-        Bond = "bond",
-        /// Share of revenue.
-        RevenueShare = "revenue_share",
-    }
-}
-
-crate::words! {
-    /// Who can see the offering.
-    Visibility {
-        /// Everybody.
-        Public = "public",
-        /// Users who are logged in.
-        Members = "members",
-        /// The issuer, staff and existing subscribers.
-        Private = "private",
-    }
-}
-
-crate::words! {
-    /// When the identity must be approved.
-    KycRequirement {
-        /// Before a subscription.
-        BeforeSubscribe = "before_subscribe",
-        /// Before the mint.
-        BeforeMint = "before_mint",
-    }
-}
-
-crate::words! {
-    /// When tokens are minted.
-    IssuancePolicy {
-        /// After each acceptance.
-        Rolling = "rolling",
-        /// After the offering is closed.
-        OnClose = "on_close",
-    }
-}
-
-crate::words! {
-    /// How subscribers pay.
-    PaymentMethod {
-        /// Bank transfer.
-        BankTransfer = "bank_transfer",
-        /// Card.
-        Card = "card",
-        /// Stablecoin.
-        Stablecoin = "stablecoin",
-    }
-}
 
 /// Currencies with two decimals, in which offerings can be made.
 const CURRENCIES: &str = "AED AUD BGN BRL CAD CHF CNY CZK DKK EUR GBP HKD HUF IDR ILS INR MXN MYR NOK NZD PHP PLN RON SAR SEK SGD THB \

@@ -2,11 +2,13 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Move, Operation, Status, event_data, step_on};
+use super::history::{Line, record_all};
+use super::transition::step_on;
+use super::{Move, Operation};
+use crate::Result;
 use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
-use crate::{Result, event};
 
 /// The operations with these ids, in no particular order. Unknown ids are left out.
 pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Operation>> {
@@ -49,39 +51,6 @@ pub async fn transition_all(
     save_all(tx, ops).await?;
     let line = |(op, from)| Line { op, from: Some(from), actor, reason: reason(op) };
     record_all(tx, &ops.iter().zip(before).map(line).collect::<Vec<_>>()).await
-}
-
-/// An entry of an operation's history, to be written.
-pub(super) struct Line<'a> {
-    /// The operation after the change.
-    pub op: &'a Operation,
-    /// The status before; none for a new operation.
-    pub from: Option<Status>,
-    /// Who made the change.
-    pub actor: &'a str,
-    /// The reason.
-    pub reason: String,
-}
-
-/// Writes entries of the history, and an event for each.
-pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
-    let now = tx.now();
-    for portion in portions(lines) {
-        sql("insert into operation_history (operation_id, version, cycle, from_status, to_status, at, actor, reason)")
-            .values(portion, |Line { op, from, actor, reason }| {
-                (&op.id, op.version, op.cycle, *from, op.status, now, *actor, reason)
-            })
-            .execute(tx)
-            .await?;
-    }
-    let event = |Line { op, from, .. }: &Line<'_>| event::New {
-        name: format!("operation.{}", op.status),
-        subject_type: "operation",
-        subject_id: op.id.clone(),
-        sequence: op.version,
-        data: event_data(op, *from),
-    };
-    event::write_all(tx, &lines.iter().map(event).collect::<Vec<_>>()).await
 }
 
 /// Writes the changed columns of each row if its version is still the one that was read. If one row has changed, the caller must not commit.

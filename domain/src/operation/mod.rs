@@ -1,6 +1,7 @@
 //! Operations: durable requests for one effect on a chain, with their present state.
 
 mod attention;
+mod history;
 mod kind;
 mod list;
 mod many;
@@ -8,13 +9,15 @@ mod new;
 mod page;
 mod state;
 mod stats;
+mod transition;
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
-use serde_json::json;
+use sha2::{Digest, Sha256};
 use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
+pub use history::{Transition, history};
 pub use list::{
     WAITS_FOR_LANE, by_batch, find, find_live, find_same_call, last_of_batch, unfinished_overdue, waiting_for,
     waiting_for_lane,
@@ -24,12 +27,10 @@ pub use new::{NewOperation, NewStep, WAKE_AGAIN_SECONDS, find_by_key, insert, in
 pub use page::{Filter, count, list};
 pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
+pub use transition::{resolve, save, transition};
 
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, expect_updated};
-use crate::sql::{sql, update_table};
 pub use crate::step::UNREADABLE;
-use crate::{Code, Error, Result};
 
 crate::words! {
     /// The kind of an operation.
@@ -150,7 +151,7 @@ impl Operation {
 
     /// Whether the payload still has the hash with which it was accepted.
     pub fn has_accepted_payload(&self) -> bool {
-        new::sha256(&self.payload.0) == self.payload_sha256
+        payload_sha256(&self.payload.0) == self.payload_sha256
     }
 
     /// Sets or clears the problem.
@@ -162,111 +163,7 @@ impl Operation {
     }
 }
 
-/// Moves an operation and writes its history and event, unless the row has changed since it was read.
-pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, reason: &str) -> Result<()> {
-    let from = step_on(op, by, tx.now())?;
-    save(tx, op).await?;
-    record(tx, op, Some(from), actor, reason).await
-}
-
-/// Applies a move in memory: status, times and cleared fields. Returns the status before.
-fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
-    let from = op.status;
-    let to = from.next(by).ok_or_else(|| {
-        Error::refused(Code::InvalidState, format!("The operation is {from}; the move {by} is not allowed."))
-    })?;
-    op.status = to;
-    match to {
-        Status::Submitted => op.submitted_at = Some(now),
-        // The live key is free again: the subject can have a new operation.
-        Status::Confirmed => {
-            op.confirmed_at = Some(now);
-            op.set_problem(None);
-            op.suggested_action = None;
-            op.live_key = None;
-        }
-        Status::Failed | Status::DeadLetter => op.failed_at = Some(now),
-        Status::Pending => {}
-    }
-    if to != Status::Pending {
-        op.blocked_reason = None;
-    }
-    // Only live operations are woken.
-    if !to.is_live() {
-        op.next_action_at = None;
-    }
-    Ok(from)
-}
-
-/// Writes the changed columns if the version is still the one that was read. Without a move there is no history.
-pub async fn save(tx: &mut Tx, op: &mut Operation) -> Result<()> {
-    let read = op.version;
-    op.version += 1;
-    op.updated_at = tx.now();
-    let rows = update_table("operations")
-        .set("status", op.status)
-        .set("resolution", op.resolution)
-        .set("lane_id", &op.lane_id)
-        .set("live_key", &op.live_key)
-        .set("cycle", op.cycle)
-        .set("faults", op.faults)
-        .set("next_action_at", op.next_action_at)
-        .set("blocked_reason", &op.blocked_reason)
-        .set("error_stage", op.error_stage)
-        .set("error_code", &op.error_code)
-        .set("error_message", &op.error_message)
-        .set("error_data", &op.error_data)
-        .set("suggested_action", &op.suggested_action)
-        .set("tx_hash", op.tx_hash)
-        .set("version", op.version)
-        .set("submitted_at", op.submitted_at)
-        .set("confirmed_at", op.confirmed_at)
-        .set("failed_at", op.failed_at)
-        .set("updated_at", op.updated_at)
-        .set("max_fee_per_gas", op.max_fee_per_gas)
-        .with(" where id = ", &op.id)
-        .with(" and version = ", read)
-        .execute(tx)
-        .await?;
-    expect_updated(rows, "operation", &op.id)
-}
-
-/// Writes an operator's resolution, which leaves the status unchanged, with an entry in the history.
-pub async fn resolve(tx: &mut Tx, op: &mut Operation, actor: &str, reason: &str) -> Result<()> {
-    save(tx, op).await?;
-    record(tx, op, Some(op.status), actor, reason).await
-}
-
-async fn record(tx: &mut Tx, op: &Operation, from: Option<Status>, actor: &str, reason: &str) -> Result<()> {
-    many::record_all(tx, &[many::Line { op, from, actor, reason: reason.to_owned() }]).await
-}
-
-/// The data of an event.
-fn event_data(op: &Operation, from: Option<Status>) -> serde_json::Value {
-    json!({ "from": from, "status": op.status, "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
-        "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
-}
-
-/// One entry of an operation's history.
-#[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
-#[allow(missing_docs)]
-pub struct Transition {
-    pub version: i64,
-    pub cycle: i64,
-    #[serde(rename = "from")]
-    pub from_status: Option<Status>,
-    #[serde(rename = "to")]
-    pub to_status: Status,
-    pub at: DateTime<Utc>,
-    pub actor: String,
-    pub reason: String,
-}
-
-/// The history of an operation, oldest first.
-pub async fn history(tx: &mut Tx, id: &str) -> Result<Vec<Transition>> {
-    sql("select version, cycle, from_status, to_status, at, actor, reason from operation_history
-         where operation_id = $1 order by version")
-    .bind(id)
-    .rows(tx)
-    .await
+/// The hash of a payload. serde_json keeps object keys sorted, so equal payloads have equal texts.
+fn payload_sha256(payload: &serde_json::Value) -> String {
+    format!("{:x}", Sha256::digest(payload.to_string()))
 }

@@ -4,11 +4,10 @@ use std::collections::HashMap;
 
 use alloy_primitives::{Address, B256};
 use chrono::Duration;
-use sha2::{Digest, Sha256};
 use sqlx::types::Json;
 
-use super::many::{Line, record_all};
-use super::{Kind, Operation, Status};
+use super::history::{Line, record_all};
+use super::{Kind, Operation, Status, payload_sha256};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::rows::portions;
@@ -112,7 +111,7 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
             new.chain_id,
             &new.lane_id,
             Json(&new.payload),
-            sha256(&new.payload),
+            payload_sha256(&new.payload),
             &new.live_key,
             1,
             0,
@@ -137,11 +136,6 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
 fn in_progress(new: &NewOperation) -> Error {
     let live = new.live_key.as_deref().unwrap_or_default();
     Error::refused(Code::OperationInProgress, format!("An operation on {live} is not finished."))
-}
-
-/// The hash of a payload. serde_json keeps object keys sorted, so equal payloads have equal texts.
-pub(super) fn sha256(payload: &serde_json::Value) -> String {
-    format!("{:x}", Sha256::digest(payload.to_string()))
 }
 
 /// The operation that this requester created with this key, at any time in the past.

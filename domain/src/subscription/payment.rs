@@ -7,7 +7,7 @@ use super::{Move, Status, Subscription, save, transition, write_event};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
-use crate::offering::terms::PaymentMethod;
+use crate::offering::choice::PaymentMethod;
 use crate::sql::{insert_into, sql};
 use crate::{Error, Result};
 

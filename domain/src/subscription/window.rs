@@ -6,7 +6,7 @@ use serde_json::json;
 use super::end::{PageResult, some};
 use super::{Status, Subscription, save, write_event};
 use crate::db::Tx;
-use crate::exemption::{self, CoolingOff};
+use crate::exemption::CoolingOff;
 use crate::offering::Offering;
 use crate::{Result, timer};
 
@@ -33,7 +33,7 @@ pub async fn renew_window(tx: &mut Tx, offering: &Offering, s: &mut Subscription
     // A period that was over before the terms changed stays over.
     let runs = s.status == Status::Committed || s.previous_status == Some(Status::Committed);
     if runs {
-        let after = exemption::cooling_off_expires_at(offering, s.created_at);
+        let after = offering.cooling_off_expires_at(s.created_at);
         let by_end = !matches!(offering.exemption.profile().cooling_off, CoolingOff::After(_));
         // A period that runs now never ends in the past.
         s.cooling_off_expires_at = after.max(if by_end { before.min(tx.now()) } else { before });

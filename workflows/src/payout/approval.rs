@@ -3,8 +3,8 @@
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Agreement, Distribution, Move, Scope, Status, agreement};
-use muniment_domain::entitlement;
+use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
+use muniment_domain::entitlement::{self, Agreement, agreement};
 use muniment_domain::{Code, Error, Result, daily_unapproved};
 use serde::{Deserialize, Serialize};
 

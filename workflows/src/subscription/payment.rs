@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
-use muniment_domain::offering::terms::PaymentMethod;
+use muniment_domain::offering::choice::PaymentMethod;
 use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 

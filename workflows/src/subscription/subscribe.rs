@@ -5,11 +5,11 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, document};
 use muniment_domain::money::Money;
-use muniment_domain::offering::terms::Visibility;
+use muniment_domain::offering::choice::Visibility;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Relation, Stage};
 use muniment_domain::subscription::{self, New, Subscription};
-use muniment_domain::{Code, Error, Result, exemption, issuer, principal};
+use muniment_domain::{Code, Error, Result, issuer, principal};
 
 use super::wallet;
 use crate::engine::timer;
@@ -68,7 +68,7 @@ pub async fn subscribe(
         muniment_domain::wallet::insert_unverified(tx, &investor.id, new.address).await?;
     }
     let now = tx.now();
-    let cooling_off_expires_at = exemption::cooling_off_expires_at(&offering, now);
+    let cooling_off_expires_at = offering.cooling_off_expires_at(now);
     let payment_due_at = payment_due_at(tx, settings, cooling_off_expires_at).await?;
     let new = New {
         offering: &offering,
@@ -107,7 +107,7 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &SubscribeRequest,
     if checks.last().is_none_or(|check| check.rule != "wallet") {
         checks.push(Check { rule: "wallet", refused: None });
     }
-    let cooling_off_expires_at = exemption::cooling_off_expires_at(&offering, tx.now());
+    let cooling_off_expires_at = offering.cooling_off_expires_at(tx.now());
     Ok(Preview {
         checks,
         wallet_address: wallet.map(|wallet| wallet.address),

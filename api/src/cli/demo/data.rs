@@ -4,7 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::investor;
 use muniment_domain::money::Money;
-use muniment_domain::offering::terms::{IssuancePolicy, Template};
+use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Filter, Offering, Scope, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};

@@ -12,7 +12,7 @@ use super::reservation;
 use crate::investor::Screening;
 use crate::money::Money;
 use crate::offering::Status as Offered;
-use crate::offering::terms::KycRequirement;
+use crate::offering::choice::KycRequirement;
 use crate::{Code, Error, country};
 
 /// The version of the rules. Stored checks name it, to show later which rules applied.

@@ -3,10 +3,10 @@
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::Distribution;
+use super::{Entitlement, payable};
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::entitlement::{self, Entitlement};
+use crate::distribution::{Distribution, Method};
 use crate::{Code, Error, Result, snapshot};
 
 /// The agreed content of a payout. Two values are equal only if nothing has changed.
@@ -16,7 +16,7 @@ pub struct Agreement {
     pub snapshot_sha256: String,
     pub snapshot_block_hash: String,
     pub entitlements_root: String,
-    pub method: super::Method,
+    pub method: Method,
     pub payout_token: String,
     pub funding_wallet: String,
     pub list_sha256: String,
@@ -31,7 +31,7 @@ pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<
         || Error::refused(Code::InvalidState, format!("The distribution is {}; calculate it first.", d.status));
     let snapshot = snapshot::find(tx, &d.id).await?.ok_or_else(unready)?;
     let root: Hex<_> = d.entitlements_root.ok_or_else(unready)?;
-    let list = entitlement::payable(tx, &d.id).await?;
+    let list = payable(tx, &d.id).await?;
     let mut hash = Sha256::new();
     for e in &list {
         hash.update(format!("{} {} {}\n", e.id, e.payee_address, e.net));
