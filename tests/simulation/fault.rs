@@ -137,6 +137,18 @@ impl Totals {
         }
     }
 
+    /// The crashes that never happened.
+    pub fn missed_crashes(&self) -> Vec<(Point, When)> {
+        let all = Point::ALL.iter().filter(|point| !ELSEWHERE.contains(point));
+        let all = all.flat_map(|point| [(*point, When::Before), (*point, When::After)]);
+        all.filter(|crash| !self.has_crashed(*crash)).collect()
+    }
+
+    /// Whether a process ended there.
+    pub fn has_crashed(&self, (point, when): (Point, When)) -> bool {
+        self.crashes[point as usize][when as usize].load(Ordering::Relaxed) > 0
+    }
+
     /// The table, and what never happened.
     pub fn report(&self) -> (String, Vec<String>) {
         let (mut lines, mut never) = (Vec::new(), Vec::new());

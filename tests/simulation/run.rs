@@ -42,6 +42,8 @@ pub struct Run<'a> {
     pub crashes: Vec<(Point, When)>,
     pub oracle: Oracle,
     armed: Option<(Point, When)>,
+    /// The only crash that is planned; none for any.
+    aim: Option<(Point, When)>,
     number: u64,
     /// The endpoint that lies.
     liar: Option<usize>,
@@ -51,7 +53,13 @@ type Ended = Arc<Mutex<Option<Result<String>>>>;
 
 impl<'a> Run<'a> {
     /// Sets the scene of a seed.
-    pub async fn begin(stage: &'a Stage, number: u64, trace: &'a Trace, thorough: bool) -> Self {
+    pub async fn begin(
+        stage: &'a Stage,
+        number: u64,
+        aim: Option<(Point, When)>,
+        trace: &'a Trace,
+        thorough: bool,
+    ) -> Self {
         stage.reset(number).await;
         plan::clear();
         plan::seen();
@@ -79,6 +87,7 @@ impl<'a> Run<'a> {
             crashes: Vec::new(),
             oracle: Oracle::new(thorough),
             armed: None,
+            aim,
             number,
             liar,
         }
@@ -90,11 +99,17 @@ impl<'a> Run<'a> {
             self.head_start().await?;
         }
         self.shared.state().mood = Mood::draw(&mut self.seed, self.liar);
-        // Every point, before and after, in turn over the seeds.
-        let point = Point::ALL[(self.number as usize / 2) % Point::ALL.len()];
-        let when = if self.number.is_multiple_of(2) { When::Before } else { When::After };
         let nth = 1 + self.seed.below(3);
-        self.arm(point, when, nth);
+        match self.aim {
+            // A rare write may pass only once.
+            Some((point, when)) => self.arm(point, when, 1),
+            // Every point, before and after, in turn over the seeds.
+            None => {
+                let point = Point::ALL[(self.number as usize / 2) % Point::ALL.len()];
+                let when = if self.number.is_multiple_of(2) { When::Before } else { When::After };
+                self.arm(point, when, nth);
+            }
+        }
         for _ in 0..TURNS {
             self.turn().await?;
         }
@@ -119,7 +134,7 @@ impl<'a> Run<'a> {
 
     /// Plans a crash anywhere, now and then.
     pub fn tempt_fate(&mut self) {
-        if self.armed.is_none() && self.seed.chance(0.03) {
+        if self.armed.is_none() && self.aim.is_none() && self.seed.chance(0.03) {
             let point = *self.seed.pick(Point::ALL);
             let when = if self.seed.chance(0.5) { When::Before } else { When::After };
             self.arm(point, when, 1);
