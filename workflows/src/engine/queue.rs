@@ -10,6 +10,7 @@ use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::{self, Operation};
+use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, id};
 
 /// The queues: one for each class of operations, so that many wakes in one do not delay another.
@@ -150,23 +151,24 @@ fn queue_failed(error: &dyn std::fmt::Display) -> Error {
 /// Deletes finished jobs and workers that ended long ago. The queue never does so itself.
 pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());
-    match &mut tx.conn {
-        Conn::Sqlite(conn) => {
-            sqlx::query("delete from Jobs where status in ('Done', 'Killed') and done_at < $1")
-                .bind(oldest.timestamp())
-                .execute(&mut **conn)
-                .await?;
-            sqlx::query("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
-                .bind(oldest.timestamp()).execute(&mut **conn).await?;
-        }
-        Conn::Postgres(conn) => {
-            sqlx::query("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
-                .bind(oldest)
-                .execute(&mut **conn)
-                .await?;
-            sqlx::query("delete from apalis.workers w where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
-                .bind(oldest).execute(&mut **conn).await?;
-        }
+    // apalis names its tables and stores its times differently in each database.
+    if matches!(tx.conn, Conn::Sqlite(_)) {
+        let oldest = oldest.timestamp();
+        sql("delete from Jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest).execute(tx).await?;
+        sql("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
+            .bind(oldest)
+            .execute(tx)
+            .await?;
+    } else {
+        sql("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
+            .bind(oldest)
+            .execute(tx)
+            .await?;
+        sql("delete from apalis.workers w
+             where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
+        .bind(oldest)
+        .execute(tx)
+        .await?;
     }
     Ok(())
 }
@@ -174,8 +176,8 @@ pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
 /// Notifies the process that follows the chain of a send, after the commit. With SQLite there is only one process, which needs no
 /// notification.
 pub async fn notify_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
-    if let Conn::Postgres(conn) = &mut tx.conn {
-        sqlx::query("select pg_notify($1, $2)").bind(SENT).bind(chain_id.to_string()).execute(&mut **conn).await?;
+    if matches!(tx.conn, Conn::Postgres(_)) {
+        sql("select pg_notify($1, $2)").bind((SENT, chain_id.to_string())).execute(tx).await?;
     }
     Ok(())
 }
