@@ -1,5 +1,6 @@
 //! The actions on a distribution, each a `POST` on its path: snapshot, calculate, submit, cancel, reclaim, declare-audit.
 
+use alloy_primitives::B256;
 use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
@@ -7,6 +8,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
+use muniment_domain::point::Point;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::payout::{
     approval as payout_approval, distribution as moves, distributor as distributor_payout, reclaim,
@@ -16,10 +18,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{View, running, shown, unnamed};
+use super::{View, running, shown};
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::change::ChangeRequest;
+use crate::change::Change;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
@@ -29,28 +31,54 @@ use crate::{approval, operation};
 
 const REASON_CHARACTERS_MAX: usize = 2_000;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
+/// A move of a distribution with what its body says.
+enum Move {
     Snapshot,
     Calculate,
     Submit,
-    Cancel,
-    DeclareAudit,
-    Reclaim,
+    Cancel { reason: String },
+    DeclareAudit { report: B256 },
+    Reclaim { reason: String },
 }
 
-/// The request body of an action on a distribution.
+/// A move of one distribution by one caller.
+struct DistributionMove {
+    id: String,
+    scope: Scope,
+    kind: Move,
+}
+
+/// The request body of an action that needs no reason.
 #[derive(Debug, Deserialize, ToSchema)]
-#[schema(as = MoveOfDistribution)]
+#[schema(as = DistributionRemark)]
 #[serde(deny_unknown_fields)]
-pub struct Body {
-    /// The reason. Required to cancel and to reclaim.
+pub struct Remark {
+    /// The reason, if there is one.
     #[schema(max_length = 2000)]
     reason: Option<String>,
-    /// The SHA-256 of the audit report. Required to declare an audit, not allowed otherwise.
+}
+
+/// The request body of an action that needs a reason.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = DistributionReason)]
+#[serde(deny_unknown_fields)]
+pub struct Why {
+    /// The reason.
+    #[schema(required = true, value_type = String, max_length = 2000)]
+    reason: Option<String>,
+}
+
+/// The request body that declares an audit.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = DistributionAudit)]
+#[serde(deny_unknown_fields)]
+pub struct Audit {
+    /// The reason, if there is one.
+    #[schema(max_length = 2000)]
+    reason: Option<String>,
+    /// The SHA-256 of the audit report.
+    #[schema(required = true, value_type = Digest)]
     report_sha256: Option<Digest>,
-    #[serde(skip)]
-    asked: Option<(Act, String, Scope)>,
 }
 
 /// A distribution that waits for a second person.
@@ -62,26 +90,17 @@ pub struct Submitted {
     approval: approval::Short,
 }
 
-async fn act(
+/// Makes the move that the body describes.
+async fn act<T: Sync>(
     app: &App,
-    act: Act,
     Path(id): Path<String>,
     by: &Principal,
-    mut submission: Submission<Body>,
+    submission: &Submission<T>,
+    kind: impl FnOnce(&T) -> Result<Move>,
 ) -> Result<Response> {
     id::check("dist", &id)?;
-    let body = &mut submission.body;
-    if matches!(act, Act::Cancel | Act::Reclaim) && body.reason.as_ref().is_none_or(|reason| reason.trim().is_empty()) {
-        return Err(Problem::field("/reason", "required", "A reason is required."));
-    }
-    if act == Act::DeclareAudit && body.report_sha256.is_none() {
-        return Err(Problem::field("/report_sha256", "required", "The SHA-256 of the report is required."));
-    }
-    if act != Act::DeclareAudit {
-        body.takes_no_report()?;
-    }
-    body.asked = Some((act, id, running(by)));
-    idempotency::once(app, &submission).await
+    let change = DistributionMove { id, scope: running(by), kind: kind(&submission.body)? };
+    idempotency::perform(app, submission, &change).await
 }
 
 /// Take the snapshot of balances at the record date.
@@ -90,7 +109,7 @@ async fn act(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/snapshot",
-    request_body = Body,
+    request_body = Remark,
     params(IdempotencyKey),
     responses((status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -99,16 +118,16 @@ pub async fn snapshot(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
-    act(&app, Act::Snapshot, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |_| Ok(Move::Snapshot)).await
 }
 
 /// Calculate the entitlements.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/calculate",
-    request_body = Body,
+    request_body = Remark,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
@@ -117,9 +136,9 @@ pub async fn calculate(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
-    act(&app, Act::Calculate, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |_| Ok(Move::Calculate)).await
 }
 
 /// Submit a distribution for execution.
@@ -128,7 +147,7 @@ pub async fn calculate(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/submit",
-    request_body = Body,
+    request_body = Remark,
     params(IdempotencyKey),
     responses((status = 200, body = View), (status = 202, body = Submitted)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
@@ -137,16 +156,16 @@ pub async fn submit(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Remark>,
 ) -> Result<Response> {
-    act(&app, Act::Submit, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |_| Ok(Move::Submit)).await
 }
 
 /// Cancel a distribution.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/cancel",
-    request_body = Body,
+    request_body = Why,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
@@ -155,9 +174,9 @@ pub async fn cancel(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Why>,
 ) -> Result<Response> {
-    act(&app, Act::Cancel, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |body| Ok(Move::Cancel { reason: body.reason()? })).await
 }
 
 /// Request the return of unpaid money to the payer.
@@ -166,7 +185,7 @@ pub async fn cancel(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/reclaim",
-    request_body = Body,
+    request_body = Why,
     params(IdempotencyKey),
     responses((status = 202, body = approval::Asked)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
@@ -175,9 +194,9 @@ pub async fn reclaim(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Why>,
 ) -> Result<Response> {
-    act(&app, Act::Reclaim, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |body| Ok(Move::Reclaim { reason: body.reason()? })).await
 }
 
 /// Record the hash of an audit report on the chain.
@@ -186,7 +205,7 @@ pub async fn reclaim(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/declare-audit",
-    request_body = Body,
+    request_body = Audit,
     params(IdempotencyKey),
     responses((status = 202, body = operation::Short)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
@@ -195,64 +214,81 @@ pub async fn declare_audit(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Audit>,
 ) -> Result<Response> {
-    act(&app, Act::DeclareAudit, id, &principal, submission).await
+    act(&app, id, &principal, &submission, |body| Ok(Move::DeclareAudit { report: body.report()? })).await
 }
 
-impl Body {
-    /// Refuses a report where there is nothing to declare.
-    pub fn takes_no_report(&self) -> Result<()> {
-        match self.report_sha256 {
-            Some(_) => Err(Problem::field("/report_sha256", "unknown_field", "Only declare-audit accepts a report.")),
-            None => Ok(()),
-        }
+impl Why {
+    fn reason(&self) -> Result<String> {
+        let reason = self.reason.clone().filter(|reason| !reason.trim().is_empty());
+        reason.ok_or_else(|| Problem::field("/reason", "required", "A reason is required."))
     }
 }
 
-impl Form for Body {
+impl Audit {
+    fn report(&self) -> Result<B256> {
+        let report = self.report_sha256.map(|digest| digest.0);
+        report.ok_or_else(|| Problem::field("/report_sha256", "required", "The SHA-256 of the report is required."))
+    }
+}
+
+impl Form for Remark {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(self.reason.as_deref())
     }
 }
 
-impl ChangeRequest for Body {
-    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((act, id, scope)) = &self.asked else { return Err(unnamed()) };
-        match act {
-            Act::Snapshot => {
-                let d = moves::request_snapshot(tx, scope, id, &by).await?;
-                answer(tx, 202, scope, &d).await
-            }
-            Act::Calculate => {
-                let d = moves::calculate(tx, &app.settings, scope, id, &by).await?;
-                answer(tx, 200, scope, &d).await
-            }
-            Act::Submit => {
-                let (d, asked) = payout_approval::submit(tx, &app.settings, scope, id, &by).await?;
-                let Some(asked) = asked else { return answer(tx, 200, scope, &d).await };
-                let body = json!(Submitted { shown: shown(tx, scope, &d).await?, approval: approval::short(&asked) });
-                Ok(Answer { status: 202, location: Some(location(&asked.id)), body: body.to_string() })
-            }
-            Act::Cancel => {
-                let d = moves::cancel(tx, scope, id, &by, self.reason.as_deref().unwrap_or_default()).await?;
-                answer(tx, 200, scope, &d).await
-            }
-            Act::Reclaim => {
-                let (distribution_id, reason) = (id.clone(), self.reason.clone().unwrap_or_default());
-                approval::ask(app, tx, Action::Reclaim(reclaim::Request { distribution_id, reason }), &by).await
-            }
-            Act::DeclareAudit => {
-                let d = distribution::find(tx, scope, id).await?;
-                let report = self.report_sha256.map(|digest| digest.0).unwrap_or_default();
-                let op = distributor_payout::declare_audit(tx, &d, report, &by).await?;
-                Ok(operation::accepted(app, &op))
-            }
-        }
+impl Form for Why {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(self.reason.as_deref())
     }
 }
 
-/// Refuses an empty or too long reason.
+impl Form for Audit {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        check_reason(self.reason.as_deref())
+    }
+}
+
+impl Change for DistributionMove {
+    type Decision = ();
+    const DECIDES: bool = false;
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let (id, scope) = (self.id.as_str(), &self.scope);
+        let (status, d) = match &self.kind {
+            Move::Snapshot => (202, moves::request_snapshot(tx, scope, id, &by).await?),
+            Move::Calculate => (200, moves::calculate(tx, &app.settings, scope, id, &by).await?),
+            Move::Submit => match payout_approval::submit(tx, &app.settings, scope, id, &by).await? {
+                (d, None) => (200, d),
+                (d, Some(asked)) => {
+                    let body =
+                        json!(Submitted { shown: shown(tx, scope, &d).await?, approval: approval::short(&asked) });
+                    let location = Some(location(&asked.id));
+                    return Ok((Answer { status: 202, location, body: body.to_string() }, Point::Accept));
+                }
+            },
+            Move::Cancel { reason } => (200, moves::cancel(tx, scope, id, &by, reason).await?),
+            Move::Reclaim { reason } => {
+                let request = reclaim::Request { distribution_id: id.to_owned(), reason: reason.clone() };
+                return Ok((approval::ask(app, tx, Action::Reclaim(request), &by).await?, Point::Accept));
+            }
+            Move::DeclareAudit { report } => {
+                let d = distribution::find(tx, scope, id).await?;
+                let op = distributor_payout::declare_audit(tx, &d, *report, &by).await?;
+                return Ok((operation::accepted(app, &op), Point::Accept));
+            }
+        };
+        Ok((answer(tx, status, scope, &d).await?, Point::Accept))
+    }
+}
+
+/// Refuses a reason that is too long.
 pub fn check_reason(reason: Option<&str>) -> Result<()> {
     if reason.is_some_and(|text| text.chars().count() > REASON_CHARACTERS_MAX) {
         let detail = format!("The reason can have at most {REASON_CHARACTERS_MAX} characters.");

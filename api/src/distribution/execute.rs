@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::act::Body;
+use super::act::Remark;
 use crate::app::App;
 use crate::change::Change;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -40,14 +40,17 @@ pub struct Paying {
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/execute",
-    request_body = Body,
+    request_body = Remark,
     params(IdempotencyKey),
     responses((status = 202, body = Paying)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing", "payer_unfunded", "chain_unavailable"]))),
 )]
-pub async fn execute(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
+pub async fn execute(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    submission: Submission<Remark>,
+) -> Result<Response> {
     id::check("dist", &id)?;
-    submission.body.takes_no_report()?;
     idempotency::perform(&app, &submission, &Execute { id: &id }).await
 }
 

@@ -40,6 +40,7 @@ pub fn document(routes: &[Route]) -> Value {
     let mut whole = Interface::openapi();
     routes.iter().for_each(|route| whole.merge(route.document.clone()));
     let mut document = json!(whole);
+    refer_to_items(&mut document["components"]["schemas"]);
     require_what_is_always_there(&mut document["components"]["schemas"]);
     field::describe(&mut document["components"]["schemas"]);
     let mut refusals = Map::new();
@@ -173,6 +174,22 @@ fn require_what_is_always_there(schemas: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(require_what_is_always_there),
         _ => {}
+    }
+}
+
+/// Lets each list refer to the schema of its items. utoipa writes the argument of a generic type inline, so that generators of clients would
+/// make a second type of it.
+fn refer_to_items(schemas: &mut Value) {
+    let Some(schemas) = schemas.as_object_mut() else { return };
+    let mut items = Vec::new();
+    for (list, schema) in schemas.iter_mut() {
+        let Some(name) = list.strip_prefix("List_") else { continue };
+        let Some(inline) = schema.pointer_mut("/properties/data/items") else { continue };
+        let schema = std::mem::replace(inline, json!({ "$ref": format!("#/components/schemas/{name}") }));
+        items.push((name.to_owned(), schema));
+    }
+    for (name, schema) in items {
+        schemas.entry(name).or_insert(schema);
     }
 }
 

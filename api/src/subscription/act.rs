@@ -6,6 +6,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
+use muniment_domain::point::Point;
 use muniment_domain::reason::RejectionReason;
 use muniment_domain::subscription::Scope;
 use muniment_domain::user::Role;
@@ -21,74 +22,119 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
-use crate::change::{ChangeRequest, check_reason};
+use crate::change::{Change, check_reason};
 use crate::http::error::{Problem, Result};
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Act {
-    Cancel,
-    Reconfirm,
-    Accept,
-    Reject,
+/// A move of a subscription with what its body says.
+#[derive(Debug)]
+enum Move {
+    Cancel { by: EndedBy, reason: String },
+    Reconfirm { offering_version: i64 },
+    Accept { quantity: Option<String> },
+    Reject { reason: RejectionReason },
 }
 
-/// The request body of an action on a subscription. A field of another action is refused.
-#[derive(Debug, Default, Deserialize, ToSchema)]
-#[schema(as = MoveOfSubscription)]
+/// A move of one subscription by one caller.
+struct SubscriptionMove {
+    id: String,
+    scope: Scope,
+    kind: Move,
+}
+
+/// The request body that cancels a subscription.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SubscriptionCancel)]
 #[serde(deny_unknown_fields)]
-pub struct Body {
-    /// The reason. Only to cancel; required for staff.
+pub struct Cancel {
+    /// The reason. Required for staff.
     #[schema(max_length = 500)]
     reason: Option<String>,
-    /// The version of the offering that the investor confirms. Only to reconfirm.
-    offering_version: Option<i64>,
-    /// The quantity to accept, if only a part is accepted. Only to accept.
-    quantity: Option<String>,
-    /// The reason. Only to reject.
-    reason_code: Option<RejectionReason>,
-    #[serde(skip)]
-    asked: Option<(Act, EndedBy, Scope, String)>,
 }
 
-impl Body {
-    /// Refuses what belongs to another move, or lacks what this one needs.
-    fn check_for(&self, act: Act, by: EndedBy) -> Result<()> {
-        let given = [
-            ("/reason", self.reason.is_some(), act == Act::Cancel),
-            ("/offering_version", self.offering_version.is_some(), act == Act::Reconfirm),
-            ("/quantity", self.quantity.is_some(), act == Act::Accept),
-            ("/reason_code", self.reason_code.is_some(), act == Act::Reject),
-        ];
-        if let Some((pointer, ..)) = given.iter().find(|(_, is_given, belongs)| *is_given && !belongs) {
-            return Err(Problem::field(*pointer, "unknown_field", "This action does not accept the field."));
+/// The request body that confirms changed terms.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SubscriptionReconfirm)]
+#[serde(deny_unknown_fields)]
+pub struct Reconfirm {
+    /// The version of the offering that the investor confirms.
+    #[schema(required = true, value_type = i64)]
+    offering_version: Option<i64>,
+}
+
+/// The request body that accepts a subscription.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SubscriptionAccept)]
+#[serde(deny_unknown_fields)]
+pub struct Accept {
+    /// The quantity to accept, if only a part is accepted.
+    quantity: Option<String>,
+}
+
+/// The request body that rejects a subscription.
+#[derive(Debug, Deserialize, ToSchema)]
+#[schema(as = SubscriptionReject)]
+#[serde(deny_unknown_fields)]
+pub struct Reject {
+    /// The reason.
+    #[schema(required = true, value_type = RejectionReason)]
+    reason_code: Option<RejectionReason>,
+}
+
+/// A body that describes a move.
+trait Describes {
+    /// The move, or the field that it lacks.
+    fn to_move(&self, by: EndedBy) -> Result<Move>;
+}
+
+fn required(pointer: &str, detail: &str) -> Problem {
+    Problem::field(pointer, "required", detail)
+}
+
+impl Describes for Cancel {
+    fn to_move(&self, by: EndedBy) -> Result<Move> {
+        if by == EndedBy::Staff && self.reason.is_none() {
+            return Err(required("/reason", "A reason is required."));
         }
-        let required = |pointer, detail: &str| Err(Problem::field(pointer, "required", detail));
-        match act {
-            Act::Cancel if by == EndedBy::Staff && self.reason.is_none() => {
-                required("/reason", "A reason is required.")
-            }
-            Act::Reconfirm if self.offering_version.is_none() => {
-                required("/offering_version", "The version of the offering is required.")
-            }
-            Act::Reject if self.reason_code.is_none() => required("/reason_code", "A reason code is required."),
-            _ => Ok(()),
-        }
+        Ok(Move::Cancel { by, reason: self.reason.as_deref().unwrap_or_default().trim().to_owned() })
     }
 }
 
-async fn act(
+impl Describes for Reconfirm {
+    fn to_move(&self, _: EndedBy) -> Result<Move> {
+        let version = self.offering_version;
+        let lacking = || required("/offering_version", "The version of the offering is required.");
+        Ok(Move::Reconfirm { offering_version: version.ok_or_else(lacking)? })
+    }
+}
+
+impl Describes for Accept {
+    fn to_move(&self, _: EndedBy) -> Result<Move> {
+        Ok(Move::Accept { quantity: self.quantity.clone() })
+    }
+}
+
+impl Describes for Reject {
+    fn to_move(&self, _: EndedBy) -> Result<Move> {
+        let lacking = || required("/reason_code", "A reason code is required.");
+        Ok(Move::Reject { reason: self.reason_code.ok_or_else(lacking)? })
+    }
+}
+
+async fn act<T: Describes + Sync>(
     app: &App,
-    act: Act,
     Path(id): Path<String>,
     principal: &Principal,
-    mut submission: Submission<Body>,
+    submission: &Submission<T>,
 ) -> Result<Response> {
     id::check("sub", &id)?;
     let by = if principal.is_staff() { EndedBy::Staff } else { EndedBy::Investor };
-    submission.body.check_for(act, by)?;
-    let role = if matches!(act, Act::Cancel | Act::Reconfirm) { Role::Investor } else { Role::Issuer };
-    submission.body.asked = Some((act, by, acting_as(&principal.0, role), id));
-    idempotency::once(app, &submission).await
+    let kind = submission.body.to_move(by)?;
+    let role = match kind {
+        Move::Cancel { .. } | Move::Reconfirm { .. } => Role::Investor,
+        Move::Accept { .. } | Move::Reject { .. } => Role::Issuer,
+    };
+    let change = SubscriptionMove { id, scope: acting_as(&principal.0, role), kind };
+    idempotency::perform(app, submission, &change).await
 }
 
 /// Cancel a subscription.
@@ -97,7 +143,7 @@ async fn act(
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/cancel",
-    request_body = Body,
+    request_body = Cancel,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
@@ -106,16 +152,16 @@ pub async fn cancel(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Cancel>,
 ) -> Result<Response> {
-    act(&app, Act::Cancel, id, &principal, submission).await
+    act(&app, id, &principal, &submission).await
 }
 
 /// Confirm changed terms.
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/reconfirm",
-    request_body = Body,
+    request_body = Reconfirm,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "version_conflict"]))),
@@ -124,9 +170,9 @@ pub async fn reconfirm(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Reconfirm>,
 ) -> Result<Response> {
-    act(&app, Act::Reconfirm, id, &principal, submission).await
+    act(&app, id, &principal, &submission).await
 }
 
 /// Accept a subscription.
@@ -135,7 +181,7 @@ pub async fn reconfirm(
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/accept",
-    request_body = Body,
+    request_body = Accept,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -144,16 +190,16 @@ pub async fn accept(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Accept>,
 ) -> Result<Response> {
-    act(&app, Act::Accept, id, &principal, submission).await
+    act(&app, id, &principal, &submission).await
 }
 
 /// Reject a subscription.
 #[utoipa::path(
     post,
     path = "/v1/subscriptions/{id}/reject",
-    request_body = Body,
+    request_body = Reject,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -162,41 +208,55 @@ pub async fn reject(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Body>,
+    submission: Submission<Reject>,
 ) -> Result<Response> {
-    act(&app, Act::Reject, id, &principal, submission).await
+    act(&app, id, &principal, &submission).await
 }
 
-impl Form for Body {
+impl Form for Cancel {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.reason.as_deref().map_or(Ok(()), check_reason)
     }
 }
 
-impl ChangeRequest for Body {
-    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((act, part, scope, id)) = &self.asked else {
-            return Err(muniment_domain::Error::refused(
-                muniment_domain::Code::NotFound,
-                "The subscription id is missing.",
-            ));
-        };
-        match act {
-            Act::Cancel => {
-                let reason = self.reason.as_deref().unwrap_or_default().trim();
-                moves::cancel(tx, scope, id, *part, reason, &by).await?
+impl Form for Reconfirm {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Form for Accept {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Form for Reject {
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Change for SubscriptionMove {
+    type Decision = ();
+    const DECIDES: bool = false;
+
+    async fn decide(&self, _: &App) -> Result<()> {
+        Ok(())
+    }
+
+    async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
+        let (id, scope) = (self.id.as_str(), &self.scope);
+        match &self.kind {
+            Move::Cancel { by: ended_by, reason } => moves::cancel(tx, scope, id, *ended_by, reason, &by).await?,
+            Move::Reconfirm { offering_version } => {
+                moves::reconfirm(tx, &app.settings, scope, id, *offering_version, &by).await?
             }
-            Act::Reconfirm => {
-                let seen = self.offering_version.unwrap_or_default();
-                moves::reconfirm(tx, &app.settings, scope, id, seen, &by).await?
-            }
-            Act::Accept => moves::accept(tx, scope, id, self.quantity.as_deref(), &by).await?,
-            Act::Reject => {
-                moves::reject(tx, scope, id, self.reason_code.map_or("", RejectionReason::as_str), &by).await?
-            }
+            Move::Accept { quantity } => moves::accept(tx, scope, id, quantity.as_deref(), &by).await?,
+            Move::Reject { reason } => moves::reject(tx, scope, id, reason.as_str(), &by).await?,
         };
         let (_, body) = shown(tx, scope, id).await?;
-        Ok(Answer { status: 200, location: None, body: json!(body).to_string() })
+        Ok((Answer { status: 200, location: None, body: json!(body).to_string() }, Point::Accept))
     }
 }
 
@@ -206,35 +266,40 @@ mod tests {
 
     use super::*;
 
-    fn refused(act: Act, by: EndedBy, body: Value) -> Option<(String, String)> {
-        let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
-        let problem = read.and_then(|body| body.check_for(act, by)).err()?.body("/", "req");
+    fn refused<T: Form + Describes>(by: EndedBy, body: &Value) -> Option<(String, String)> {
+        let read = crate::http::body::parse::<T>(body.to_string().as_bytes());
+        let problem = read.and_then(|body| body.to_move(by)).err()?.body("/", "req");
         let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
         Some((of("pointer"), of("code")))
     }
 
     #[test]
     fn each_action_accepts_only_its_own_fields() {
-        for (act, by, body) in [
-            (Act::Cancel, EndedBy::Investor, json!({})),
-            (Act::Cancel, EndedBy::Investor, json!({ "reason": "changed my mind" })),
-            (Act::Cancel, EndedBy::Staff, json!({ "reason": "sanctions" })),
-            (Act::Reconfirm, EndedBy::Investor, json!({ "offering_version": 3 })),
-            (Act::Accept, EndedBy::Investor, json!({})),
-            (Act::Accept, EndedBy::Investor, json!({ "quantity": "15.00" })),
-            (Act::Reject, EndedBy::Investor, json!({ "reason_code": "source_of_funds" })),
+        type Read = fn(EndedBy, &Value) -> Option<(String, String)>;
+        let (cancel, reconfirm): (Read, Read) = (refused::<Cancel>, refused::<Reconfirm>);
+        let (accept, reject): (Read, Read) = (refused::<Accept>, refused::<Reject>);
+        for (read, by, body) in [
+            (cancel, EndedBy::Investor, json!({})),
+            (cancel, EndedBy::Investor, json!({ "reason": "changed my mind" })),
+            (cancel, EndedBy::Investor, json!({ "reason": null })),
+            (cancel, EndedBy::Staff, json!({ "reason": "sanctions" })),
+            (reconfirm, EndedBy::Investor, json!({ "offering_version": 3 })),
+            (accept, EndedBy::Investor, json!({})),
+            (accept, EndedBy::Investor, json!({ "quantity": "15.00" })),
+            (reject, EndedBy::Investor, json!({ "reason_code": "source_of_funds" })),
         ] {
-            assert_eq!(refused(act, by, body.clone()), None, "{body}");
+            assert_eq!(read(by, &body), None, "{body}");
         }
-        for (act, by, body, pointer, code) in [
-            (Act::Cancel, EndedBy::Staff, json!({}), "/reason", "required"),
-            (Act::Accept, EndedBy::Investor, json!({ "reason": "good" }), "/reason", "unknown_field"),
-            (Act::Reconfirm, EndedBy::Investor, json!({}), "/offering_version", "required"),
-            (Act::Reject, EndedBy::Investor, json!({}), "/reason_code", "required"),
-            (Act::Reject, EndedBy::Investor, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
-            (Act::Reject, EndedBy::Investor, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
+        for (read, by, body, pointer, code) in [
+            (cancel, EndedBy::Staff, json!({}), "/reason", "required"),
+            (accept, EndedBy::Investor, json!({ "reason": "good" }), "/reason", "unknown_field"),
+            (reconfirm, EndedBy::Investor, json!({}), "/offering_version", "required"),
+            (reconfirm, EndedBy::Investor, json!({ "offering_version": null }), "/offering_version", "required"),
+            (reject, EndedBy::Investor, json!({}), "/reason_code", "required"),
+            (reject, EndedBy::Investor, json!({ "reason_code": "Not good" }), "/reason_code", "type_mismatch"),
+            (reject, EndedBy::Investor, json!({ "amount": "1.00" }), "/amount", "unknown_field"),
         ] {
-            assert_eq!(refused(act, by, body.clone()), Some((pointer.to_owned(), code.to_owned())), "{body}");
+            assert_eq!(read(by, &body), Some((pointer.to_owned(), code.to_owned())), "{body}");
         }
     }
 }
