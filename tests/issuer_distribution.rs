@@ -74,7 +74,7 @@ on_both_databases! {
 
     async fn an_issuer_sees_no_other_issuer_and_no_other_holders(database: Database) {
         let fixture = PayoutFixture::new(database, 2).await;
-        let (ida, (eve, _)) = (member(&fixture, "ida").await, register_issuer(&fixture.server, "eve").await);
+        let (ida, (eve, _)) = (member(&fixture, "ida").await, register_issuer(&fixture.site.database, &fixture.server, "eve").await);
         let loose = fixture.site.person(&fixture.server, "loose", Role::Issuer).await;
         let id = fixture.calculated("direct_payout", "20.00").await;
         let (nobody, none) = ("dist_01jc0000000000000000000000", (404, "not_found".to_owned()));

@@ -99,6 +99,7 @@ mod test_environment;
 mod tidy;
 mod token_read;
 mod token_view;
+mod unproved_email;
 mod users;
 mod wallet_proof;
 mod webhooks;

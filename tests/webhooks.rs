@@ -169,21 +169,6 @@ on_both_databases! {
         assert_eq!(create(&ada, URL).await.status, 201);
     }
 
-    async fn an_unverified_user_has_no_endpoint(database: Database) {
-        let mut api = ApiFixture::new(database).await;
-        api.set("auth", "email_verification", "\"required\"");
-        let server = api.start().await;
-        let ada = api.person(&server, "ada", Role::Investor).await;
-        assert_eq!(create(&ada, URL).await.problem(), (403, "email_not_verified".to_owned()));
-        assert_eq!(ada.get(ENDPOINTS).await.body["pagination"]["total"], 0);
-        let token = server.mailed("verify_email", &ada.email).await;
-        server.anonymous().change("POST", "/v1/auth/verify-email", Some(json!({ "token": token }))).await.unwrap();
-        assert_eq!(create(&ada, URL).await.status, 201);
-        // A staff user was verified by the invitation mail.
-        let operator = api.person(&server, "operator", Role::Operator).await;
-        assert_eq!(create(&operator, URL).await.status, 201);
-    }
-
     async fn endpoints_belong_to_their_owner_and_auditors_change_none(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;

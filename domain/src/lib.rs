@@ -28,6 +28,7 @@ pub mod event_scope;
 pub mod event_type;
 pub mod exemption;
 pub mod filter;
+pub mod first_proof;
 pub mod holding;
 pub mod id;
 pub mod idempotency;

@@ -1,5 +1,6 @@
 //! Members of an issuer. Decisions about all members are made under the lock of the issuer's row.
 
+use crate::clock::day;
 use crate::db::Tx;
 use crate::sql::sql;
 use crate::user::{Status, User};
@@ -23,6 +24,18 @@ pub async fn page(tx: &mut Tx, issuer_id: &str, limit: i64, offset: i64) -> Resu
         .await?;
     let total = sql("select count(*) from users where issuer_id = $1").bind(issuer_id).scalar::<i64>(tx).await?;
     Ok((rows, total))
+}
+
+/// Counts one more invitation of today; false if the issuer has reached its limit.
+pub async fn count_invitation(tx: &mut Tx, issuer_id: &str, most: u32) -> Result<bool> {
+    let day = day(tx.now());
+    let rows = sql("update issuers set invited_on = $2,
+            invited_count = case when invited_on = $2 then invited_count + 1 else 1 end
+        where id = $1 and (invited_on is null or invited_on <> $2 or invited_count < $3)")
+    .bind((issuer_id, day, i64::from(most)))
+    .execute(tx)
+    .await?;
+    Ok(rows == 1)
 }
 
 /// How many other active members the issuer has.

@@ -29,6 +29,14 @@ pub struct Limits {
     pub kyc_months: u32,
     /// Months until the approval of an identity expires at high risk.
     pub kyc_months_at_high_risk: u32,
+    /// Members that an issuer may invite in one day.
+    #[serde(default = "issuer_invitations_per_day")]
+    pub issuer_invitations_per_day: u32,
+}
+
+/// The default of a limit that older versions of the stored limits do not have.
+pub const fn issuer_invitations_per_day() -> u32 {
+    20
 }
 
 /// The range of a limit; money in minor units.
@@ -69,6 +77,7 @@ pub const BOUNDS: &[Bound] = &[
     bound!(approval_hours, |l| l.approval_hours.into(), false, 25, 336),
     bound!(kyc_months, |l| l.kyc_months.into(), false, 1, 36),
     bound!(kyc_months_at_high_risk, |l| l.kyc_months_at_high_risk.into(), false, 1, 12),
+    bound!(issuer_invitations_per_day, |l| l.issuer_invitations_per_day.into(), false, 1, 100),
 ];
 
 impl Bound {
@@ -160,6 +169,7 @@ mod tests {
             approval_hours: 25,
             kyc_months: 1,
             kyc_months_at_high_risk: 1,
+            issuer_invitations_per_day: 1,
         });
         let mut bounded: Vec<_> = BOUNDS.iter().map(|bound| bound.name).collect();
         bounded.sort_unstable();

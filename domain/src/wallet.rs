@@ -141,6 +141,17 @@ pub fn in_use(address: Address) -> Error {
     Error::refused(Code::WalletInUse, detail)
 }
 
+/// Retires a wallet without a successor. It receives nothing any more.
+pub async fn retire(tx: &mut Tx, w: &Wallet) -> Result<()> {
+    let now = tx.now();
+    sql("update wallets set retired_at = coalesce(retired_at, $2), is_default = false where id = $1")
+        .bind((&w.id, now))
+        .execute(tx)
+        .await?;
+    let data = json!({ "investor_id": w.investor_id, "reason": "the address of its owner was not proved" });
+    event::write(tx, "wallet.removed", "wallet", &w.id, 0, data).await
+}
+
 /// Records a final recovery: the old wallet is retired, and the replacement is verified like the old one.
 pub async fn record_recovery(tx: &mut Tx, old: &Wallet, successor: Address) -> Result<()> {
     let now = tx.now();

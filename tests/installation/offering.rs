@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use world::Database;
 
 use super::data::open_at;
+use super::person::prove;
 use super::{Answer, ApiFixture, PASSWORD, Person, Server};
 
 /// The people and the API.
@@ -24,12 +25,13 @@ pub struct OfferingFixture {
 }
 
 /// Registers an issuer with its first member; returns both.
-pub async fn register_issuer(server: &Server, name: &str) -> (Person, String) {
+pub async fn register_issuer(database: &Database, server: &Server, name: &str) -> (Person, String) {
     let email = format!("{name}@issuer.example");
     let body = json!({ "email": email, "password": PASSWORD, "name": name, "account_type": "issuer",
         "organization_name": format!("{name} Estates") });
     let registered = server.anonymous().change("POST", "/v1/auth/register", Some(body)).await.unwrap();
     assert_eq!(registered.status, 201, "{registered:?}");
+    prove(database, &email).await;
     (Person::log_in(server, &email).await, registered.text("/issuer_id"))
 }
 
@@ -40,7 +42,7 @@ impl OfferingFixture {
             api.set("[chains]", key, value);
         }
         let server = api.start().await;
-        let (issuer, issuer_id) = register_issuer(&server, "ida").await;
+        let (issuer, issuer_id) = register_issuer(&api.database, &server, "ida").await;
         let olga = api.person(&server, "olga", Role::Operator).await;
         let oleg = api.person(&server, "oleg", Role::Operator).await;
         let investor = api.person(&server, "ada", Role::Investor).await;
@@ -61,7 +63,7 @@ impl OfferingFixture {
 
     /// Registers another issuer, not approved yet.
     pub async fn other_issuer(&self, name: &str) -> (Person, String) {
-        register_issuer(self.server(), name).await
+        register_issuer(&self.api.database, self.server(), name).await
     }
 
     /// Valid terms with changes; null removes a term.

@@ -2,7 +2,7 @@
 
 use muniment_activities::chain::gas::GasModel;
 use muniment_domain::money::Money;
-use muniment_domain::policy::Limits;
+use muniment_domain::policy::{self, Limits};
 use serde::{Deserialize, Serialize};
 
 /// The `[engine]` section of the configuration.
@@ -27,6 +27,8 @@ pub struct Settings {
     pub kyc_months: u32,
     /// Months for which it is valid for a high-risk investor.
     pub kyc_months_at_high_risk: u32,
+    /// Members that an issuer may invite in one day.
+    pub issuer_invitations_per_day: u32,
     /// Limit of holders in one payout transaction.
     pub payout_page_holders: usize,
     /// Smallest net amount that is paid. A smaller one is held.
@@ -68,6 +70,7 @@ impl Settings {
             approval_hours: self.approval_hours,
             kyc_months: self.kyc_months,
             kyc_months_at_high_risk: self.kyc_months_at_high_risk,
+            issuer_invitations_per_day: self.issuer_invitations_per_day,
         }
     }
 }
@@ -83,6 +86,7 @@ impl Default for Settings {
             approval_hours: 72,
             kyc_months: 24,
             kyc_months_at_high_risk: 12,
+            issuer_invitations_per_day: policy::issuer_invitations_per_day(),
             payout_page_holders: 200,
             payout_dust_threshold: Money::from_minor(1),
             payment_due_days: 10,

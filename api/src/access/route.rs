@@ -88,6 +88,8 @@ pub struct Route {
     pub access: Access,
     /// Whether the person must have confirmed their identity in the last minutes.
     pub step_up: bool,
+    /// Whether the caller must have proved the e-mail address: an unproved address owns nothing.
+    pub proved_email: bool,
     /// The limit that a person's requests count against.
     pub rate: Rate,
     /// Whether an API key must send an Idempotency-Key: a request repeated by mistake would move money or reach a chain twice.
@@ -139,6 +141,7 @@ impl Route {
             path,
             access,
             step_up: false,
+            proved_email: false,
             rate,
             requires_idempotency_key: false,
             answers_secret: false,
@@ -156,6 +159,11 @@ impl Route {
     /// The person must have confirmed their identity in the last minutes.
     pub fn step_up(self) -> Self {
         Self { step_up: true, ..self }
+    }
+
+    /// The caller must have proved the e-mail address.
+    pub fn proved_email(self) -> Self {
+        Self { proved_email: true, ..self }
     }
 
     /// Requests count against another limit than that of the method.
@@ -254,6 +262,9 @@ impl Route {
         }
         if self.step_up {
             principal.stepped_up(app)?;
+        }
+        if self.proved_email {
+            principal.email_proved()?;
         }
         Ok(())
     }

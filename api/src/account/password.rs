@@ -6,8 +6,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::point::Point;
-use muniment_domain::session;
 use muniment_domain::user::{self, Status, User};
+use muniment_domain::{first_proof, session};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
@@ -111,7 +111,8 @@ pub struct Reset {
 
 /// Set a new password with the token of a mail.
 ///
-/// Invited users set their first password here. Ends all sessions of the user.
+/// Invited users set their first password here. Ends all sessions of the user. The first proof of an address also removes the second factor,
+/// API keys, wallets and webhook endpoints that were made before it.
 #[utoipa::path(
     post,
     path = "/v1/auth/password/reset",
@@ -136,7 +137,10 @@ pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<
     if matches!(user.status, Status::Disabled | Status::Erased) {
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
     }
-    // The token proves that the address belongs to the user.
+    // The token proves that the address belongs to the user. An invited person is the first to hold the account.
+    if user.email_verified_at.is_none() && link.purpose == Purpose::ResetPassword {
+        first_proof::remove_unproved(&mut tx, &user).await?;
+    }
     let verified = Some(user.email_verified_at.unwrap_or(tx.now()));
     let user = User { password_hash: Some(hash), status: Status::Active, email_verified_at: verified, ..user };
     user::update(&mut tx, &user, "user.password_changed").await?;

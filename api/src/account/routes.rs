@@ -25,9 +25,9 @@ pub fn routes() -> Vec<Route> {
         route!(password::change, OWN).own_account(),
         route!(password::forgot, Access::Door).rate(Rate::Login).own_account(),
         route!(password::reset, Access::Door).own_account(),
-        route!(second_factor::enrol, OWN).step_up().own_account(),
+        route!(second_factor::enrol, OWN).proved_email().step_up().own_account(),
         route!(second_factor::remove, OWN).step_up().own_account(),
-        route!(second_factor::confirm, OWN).own_account(),
+        route!(second_factor::confirm, OWN).proved_email().own_account(),
         route!(second_factor::recovery_codes, OWN).step_up().own_account(),
         route!(step_up::step_up, OWN).own_account(),
     ]

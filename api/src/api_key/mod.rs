@@ -40,8 +40,8 @@ pub fn routes() -> Vec<Route> {
     vec![
         route!(take, ADMIN).step_up().answers_secret().audits_refusals(),
         route!(list, KEY_LIST),
-        route!(create, KEYS).step_up().answers_secret(),
-        route!(rotate, KEYS).step_up().answers_secret(),
+        route!(create, KEYS).proved_email().step_up().answers_secret(),
+        route!(rotate, KEYS).proved_email().step_up().answers_secret(),
         route!(revoke, KEYS),
     ]
 }

@@ -9,13 +9,12 @@ pub mod totp;
 
 use std::sync::Arc;
 
-use muniment_activities::config::Profile;
 use muniment_domain::clock::Clock;
 use muniment_domain::id::Ids;
 
 use self::access_token::AccessTokens;
 use self::password::Passwords;
-use crate::config::{self, Config, auth::EmailVerification};
+use crate::config::{self, Config};
 use crate::failure::Failure;
 use crate::secrets::Secrets;
 
@@ -29,8 +28,6 @@ pub struct Auth {
     pub tokens: AccessTokens,
     /// The hashes.
     pub passwords: Passwords,
-    /// Whether an address must be proved before anything is done that others rely on.
-    pub needs_proved_email: bool,
 }
 
 impl Auth {
@@ -39,11 +36,6 @@ impl Auth {
         let secrets = Arc::new(Secrets::open(&config.auth.key_file, clock, || ids.bytes())?);
         let tokens = AccessTokens::new(secrets.clone(), &config.auth.issuer, config.auth.access_seconds);
         let passwords = Passwords::new(&config.auth, ids.bytes())?;
-        let needs_proved_email = match config.auth.email_verification {
-            EmailVerification::Profile => config.profile == Profile::Production,
-            EmailVerification::Required => true,
-            EmailVerification::Optional => false,
-        };
-        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords, needs_proved_email })
+        Ok(Self { config: config.auth.clone(), secrets, tokens, passwords })
     }
 }

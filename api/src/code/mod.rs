@@ -140,8 +140,8 @@ codes! {
     ];
     StepUpRequired = "step_up_required", 403, "Confirm your identity first" [page];
     EmailNotVerified = "email_not_verified", 403, "The e-mail address is not verified" [
-        "The user has not followed the link in the verification mail, and `auth.email_verification` requires it.",
-        "Send a new mail with `POST /v1/auth/verify-email/resend` and follow its link. If no mail arrives, check \
+        "An unproved address owns nothing: wallets, second factors, API keys, webhook endpoints, subscriptions and invitations need a proved one.",
+        "Follow the link in the verification mail. `POST /v1/auth/verify-email/resend` sends a new one. If no mail arrives, check \
          `mail.command` with `muniment doctor` and search the log for `mail was not sent`."
     ];
     AccountDisabled = "account_disabled", 403, "The account is disabled" [

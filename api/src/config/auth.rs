@@ -38,25 +38,10 @@ pub struct Auth {
     pub password_passes: u32,
     /// Whether operators, admins and auditors need a second factor for everything but adding one.
     pub staff_second_factor: bool,
-    /// Whether an investor or issuer must have followed the mail that proves the address.
-    pub email_verification: EmailVerification,
     /// Whether a registration shows that an address has an account.
     pub registration_privacy: RegistrationPrivacy,
     /// The address of the portal. Wallets show it when they sign a challenge.
     pub public_url: String,
-}
-
-/// Which users must verify their e-mail address.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EmailVerification {
-    /// Everybody in production, nobody in development.
-    #[default]
-    Profile,
-    /// Everybody.
-    Required,
-    /// Nobody.
-    Optional,
 }
 
 /// The answer to a registration with a taken address.
@@ -82,7 +67,6 @@ impl Default for Auth {
             password_memory_kib: 47_104,
             password_passes: 1,
             staff_second_factor: true,
-            email_verification: EmailVerification::Profile,
             registration_privacy: RegistrationPrivacy::Open,
             public_url: "http://localhost:8080".to_owned(),
         }

@@ -7,6 +7,8 @@ use crate::http::error::{Problem, Result};
 /// The longest name of a person or an organisation.
 pub const NAME_CHARACTERS_MAX: usize = 120;
 const EMAIL_CHARACTERS_MAX: usize = 254;
+const LOCAL_PART_BYTES_MAX: usize = 64;
+const LABEL_BYTES_MAX: usize = 63;
 
 /// Validates a name.
 pub fn check_name(pointer: &'static str, name: &str) -> Result<()> {
@@ -17,17 +19,33 @@ pub fn check_name(pointer: &'static str, name: &str) -> Result<()> {
     Err(Problem::field(pointer, "name_format", format!("The name must have 1 to {NAME_CHARACTERS_MAX} characters.")))
 }
 
-/// Refuses what can be no address. Whether it is one, only a mail can tell.
+/// Refuses everything but one plain mailbox: no list, group, comment, quote or display name can reach the mail command.
 pub fn check_email(pointer: &'static str, email: &str) -> Result<()> {
-    let sound = email.split_once('@').is_some_and(|(local, domain)| {
-        let named =
-            !local.is_empty() && domain.split('.').count() > 1 && domain.split('.').all(|part| !part.is_empty());
-        named && !domain.contains('@') && !email.chars().any(|c| c.is_whitespace() || c.is_control())
-    });
+    let sound = email.split_once('@').is_some_and(|(local, domain)| is_local_part(local) && is_domain(domain));
     if sound && email.len() <= EMAIL_CHARACTERS_MAX {
         return Ok(());
     }
-    Err(Problem::field(pointer, "email_format", "Use an e-mail address such as ada@example.com."))
+    Err(Problem::field(pointer, "email_format", "Use one e-mail address such as ada@example.com."))
+}
+
+/// A dot-atom of RFC 5322.
+fn is_local_part(local: &str) -> bool {
+    let is_atom = |atom: &str| {
+        !atom.is_empty() && atom.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-/=?^_`{|}~".contains(&b))
+    };
+    local.len() <= LOCAL_PART_BYTES_MAX && !local.starts_with('-') && local.split('.').all(is_atom)
+}
+
+/// A host name with a dot in it, in ASCII: an international name is sent in its `xn--` form.
+fn is_domain(domain: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=LABEL_BYTES_MAX).contains(&label.len())
+            && label.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+    };
+    let named = domain.rsplit('.').next().is_some_and(|last| last.bytes().any(|b| b.is_ascii_alphabetic()));
+    domain.contains('.') && domain.split('.').all(is_label) && named
 }
 
 /// Validates a country code.

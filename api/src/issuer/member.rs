@@ -86,7 +86,8 @@ pub struct Invitation {
 
 /// Invite a member to an issuer.
 ///
-/// Sends a mail. The person sets a password with its link and then acts for the issuer.
+/// Sends a mail. The person sets a password with its link and then acts for the issuer. The issuer must be approved, and may invite so many
+/// members in one day as the policy says.
 #[utoipa::path(
     post,
     path = "/v1/issuers/{id}/members",
@@ -113,8 +114,8 @@ impl Form for Invitation {
 }
 
 impl ChangeRequest for Invitation {
-    async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
-        let invited = member::invite(tx, &self.issuer_id, &self.email, self.name.trim()).await?;
+    async fn accept(&self, app: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
+        let invited = member::invite(tx, &app.settings, &self.issuer_id, &self.email, self.name.trim()).await?;
         let location = Some(format!("/v1/issuers/{}/members", self.issuer_id));
         Ok(Answer { status: 201, location, body: json!(item(&invited)).to_string() })
     }

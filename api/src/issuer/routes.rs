@@ -13,7 +13,7 @@ pub fn routes() -> Vec<Route> {
         route!(super::suspend, PERSON),
         route!(super::reinstate, PERSON),
         route!(member::list, ORGANISATION),
-        route!(member::invite, MEMBERS).step_up(),
+        route!(member::invite, MEMBERS).proved_email().step_up(),
         route!(member::remove, MEMBERS).step_up(),
     ]
 }

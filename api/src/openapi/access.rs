@@ -70,6 +70,7 @@ pub fn in_words(route: &Route) -> String {
     };
     let fresh = " The person has to have shown again who they are, by POST /v1/auth/step-up.";
     let who = if route.step_up { who + fresh } else { who };
+    let who = if route.proved_email { who + " The e-mail address must be verified." } else { who };
     let (rates, body) = (Rates::default(), Limits::default().body_bytes_max);
     let session = route.rate.per_minute(&rates);
     let rate = match route.access {
@@ -107,6 +108,9 @@ pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
         if route.step_up || roles.iter().any(|role| role.is_staff()) {
             codes.push(Code::StepUpRequired);
         }
+    }
+    if route.proved_email {
+        codes.push(Code::EmailNotVerified);
     }
     if matches!(route.access, Access::Caller { .. }) {
         codes.push(Code::ScopeInsufficient);

@@ -59,6 +59,9 @@ pub struct Limits {
     /// Months until an identity approval expires for a high-risk investor.
     #[schema(minimum = 1, maximum = 12)]
     kyc_months_at_high_risk: u32,
+    /// Members that an issuer may invite in one day.
+    #[schema(minimum = 1, maximum = 100)]
+    issuer_invitations_per_day: u32,
 }
 
 impl Limits {
@@ -71,6 +74,7 @@ impl Limits {
             approval_hours: limits.approval_hours,
             kyc_months: limits.kyc_months,
             kyc_months_at_high_risk: limits.kyc_months_at_high_risk,
+            issuer_invitations_per_day: limits.issuer_invitations_per_day,
         }
     }
 
@@ -83,6 +87,7 @@ impl Limits {
             approval_hours: self.approval_hours,
             kyc_months: self.kyc_months,
             kyc_months_at_high_risk: self.kyc_months_at_high_risk,
+            issuer_invitations_per_day: self.issuer_invitations_per_day,
         }
     }
 }

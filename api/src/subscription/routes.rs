@@ -10,7 +10,7 @@ use crate::access::route::{Rate, Route, route};
 pub fn routes() -> Vec<Route> {
     vec![
         route!(super::of_offering, OFFERINGS),
-        route!(subscribe::subscribe, SUBSCRIBING).rate(Rate::Subscribe).requires_idempotency_key(),
+        route!(subscribe::subscribe, SUBSCRIBING).proved_email().rate(Rate::Subscribe).requires_idempotency_key(),
         route!(super::list, SUBSCRIPTIONS).own_rows(),
         route!(super::detail, SUBSCRIPTIONS).own_rows(),
         route!(wallet::change_wallet, OWN_SUBSCRIPTIONS),

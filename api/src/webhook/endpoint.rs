@@ -111,14 +111,13 @@ fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Opt
     request_body = NewEndpointRequest,
     params(IdempotencyKey),
     responses((status = 201, body = Made, headers(("ETag" = String), ("Location" = String)))),
-    extensions(("x-codes" = json!(["email_not_verified", "invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn create(
     State(app): State<App>,
     principal: Principal,
     mut submission: Submission<NewEndpointRequest>,
 ) -> Result<Response> {
-    principal.email_proved(&app)?;
     wanted::check_url(&app, &submission.body.url).await?;
     let owner = owner(&mut app.db.read().await?, &principal).await?;
     let event_types = wanted::check_types(&owner, &submission.body.event_types)?;

@@ -9,7 +9,7 @@ pub fn routes() -> Vec<Route> {
     vec![
         route!(event::types, Access::Public),
         route!(endpoint::list, TOLD).own_rows(),
-        route!(endpoint::create, TELLING).answers_secret(),
+        route!(endpoint::create, TELLING).proved_email().answers_secret(),
         route!(endpoint::detail, TOLD).own_rows(),
         route!(endpoint::change, TELLING),
         route!(endpoint::remove, TELLING),

@@ -5,12 +5,22 @@ use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::user::{self, Role, Roles, Status, User};
 use muniment_domain::{Code, Error, Result, api_key, issuer, member, session};
 
+use crate::limits;
+use crate::settings::Settings;
+
 /// The limit of members of an issuer.
 const MEMBERS_MAX: i64 = 100;
 
-/// Creates an account for a new member. It has no access until the person follows the link in the mail and sets a password.
-pub async fn invite(tx: &mut Tx, issuer_id: &str, email: &str, name: &str) -> Result<User> {
+/// Creates an account for a new member. It has no access until the person follows the link in the mail and sets a password. Only an issuer
+/// that an operator approved sends mails to strangers, and only so many in one day.
+pub async fn invite(tx: &mut Tx, settings: &Settings, issuer_id: &str, email: &str, name: &str) -> Result<User> {
     issuer::lock_row(tx, issuer_id).await?;
+    issuer::active(tx, issuer_id).await?;
+    let most = limits::current(tx, settings).await?.1.issuer_invitations_per_day;
+    if !member::count_invitation(tx, issuer_id, most).await? {
+        let detail = format!("The issuer has invited {most} members today, the maximum. Invite more tomorrow.");
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
     if member::page(tx, issuer_id, 1, 0).await?.1 >= MEMBERS_MAX {
         let detail = format!("The issuer already has {MEMBERS_MAX} members, the maximum.");
         return Err(Error::refused(Code::InvalidState, detail));

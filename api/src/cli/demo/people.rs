@@ -36,7 +36,9 @@ pub async fn ensure(
         }
         if let Some(person) = user::by_email(tx, &email).await? {
             let issuer_id = issuer_id.filter(|_| role == Role::Issuer).map(str::to_owned).or(person.issuer_id);
-            let person = User { password_hash: Some(password_hash.to_owned()), issuer_id, ..person };
+            let (password_hash, proved) =
+                (Some(password_hash.to_owned()), person.email_verified_at.unwrap_or(tx.now()));
+            let person = User { password_hash, issuer_id, email_verified_at: Some(proved), ..person };
             user::update(tx, &person, "user.password_changed").await?;
         }
         people.push((email, role));

@@ -66,7 +66,7 @@ pub struct Body {
     request_body = Body,
     params(IdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether to only show the result and store nothing.")),
     responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
-    extensions(("x-codes" = json!(["email_not_verified", "offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+    extensions(("x-codes" = json!(["offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
 )]
 pub async fn subscribe(
     State(app): State<App>,
@@ -75,7 +75,6 @@ pub async fn subscribe(
     uri: Uri,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
-    principal.email_proved(&app)?;
     id::check("off", &offering_id)?;
     let parameters = Parameters::read(&uri, &["dry_run"])?;
     let dry_run: Option<bool> = parameters.word("dry_run")?;
