@@ -82,7 +82,6 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let admin = api.person(&server, "admin", Role::Admin).await;
-        let auditor = api.person(&server, "auditor", Role::Auditor).await;
         let issuer = api.person(&server, "issuer", Role::Issuer).await;
         let before = api.count("audit_log").await;
         admin.get("/v1/auth/me").await;
@@ -91,7 +90,7 @@ on_both_databases! {
         assert_eq!(api.count("audit_log").await, before);
 
         let made = issuer.post("/v1/api-keys", json!({ "name": "reader", "scopes": ["me:read"] })).await;
-        let path = format!("/v1/users/{}/disable", auditor.id);
+        let path = format!("/v1/users/{}/disable", issuer.id);
         let headers = [("x-request-id", "req-of-the-test")];
         assert_eq!(admin.client().send("POST", &path, &headers, None).await.unwrap().status, 200);
         assert_eq!(api.count("audit_log").await, before + 3);
@@ -101,7 +100,7 @@ on_both_databases! {
         lines.body["data"].as_array_mut().unwrap().retain(|line| line["object_type"] != "session");
         let shown = |at: usize, field: &str| lines.text(&format!("/data/{at}/{field}"));
         assert_eq!(shown(0, "action"), "POST /v1/users/{id}/disable");
-        assert_eq!((shown(0, "object_type"), shown(0, "object_id")), ("user".to_owned(), auditor.id.clone()));
+        assert_eq!((shown(0, "object_type"), shown(0, "object_id")), ("user".to_owned(), issuer.id.clone()));
         assert_eq!((shown(0, "actor"), shown(0, "actor_kind")), (admin.id.clone(), "person".to_owned()));
         assert_eq!((shown(0, "session_id"), shown(0, "ip")), (admin.session_id.clone(), "127.0.0.1".to_owned()));
         assert_eq!(shown(0, "request_id"), "req-of-the-test");

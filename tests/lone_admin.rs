@@ -139,11 +139,15 @@ on_both_databases! {
         assert_eq!(adam.approve(&promoted).await.status, 202);
         assert_eq!(api.count("approvals where alone_from is not null").await, 0);
         assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
-        assert_eq!(adam.change("POST", &format!("/v1/users/{}/disable", olga.id), None).await.status, 200);
+        let olga = Person::fresh(&server, &olga.email).await;
+        let left = adam.post(&format!("/v1/users/{}/disable", olga.id), json!({})).await;
+        assert_eq!(olga.approve(&left).await.text("/status"), "executed");
         api.write("delete from idempotency_keys").await;
         assert_eq!(adam.approve(&kept).await.problem(), (403, "self_approval_forbidden".to_owned()));
         // With two admins no one-person approval is possible.
-        assert_eq!(adam.change("POST", &format!("/v1/users/{}/enable", olga.id), None).await.status, 200);
+        let back = adam.post(&format!("/v1/users/{}/enable", olga.id), json!({})).await;
+        a_day_later(&api).await;
+        assert_eq!(adam.approve(&back).await.text("/status"), "executed");
         assert_eq!(ask(&adam, "cleo").await.body["approval"]["alone_from"], Value::Null);
     }
 
@@ -151,15 +155,14 @@ on_both_databases! {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
         let adam = api.person(&server, "adam", Role::Admin).await;
-        let (eve, enable) = (api.person(&server, "eve", Role::Operator).await, "enable");
-        let (disable, enable) = (format!("/v1/users/{}/disable", eve.id), format!("/v1/users/{}/{enable}", eve.id));
-        api.write(&format!("update users set roles = 'admin' where id = '{}'", eve.id)).await;
+        let eve = api.person(&server, "eve", Role::Admin).await;
+        let enable = format!("/v1/users/{}/enable", eve.id);
         for round in 0..5 {
-            assert_eq!(adam.change("POST", &disable, None).await.status, 200);
-            let requested = ask(&adam, &format!("new-{round}")).await;
+            api.write(&format!("update users set status = 'disabled' where id = '{}'", eve.id)).await;
+            let (requested, back) = (ask(&adam, &format!("new-{round}")).await, adam.post(&enable, json!({})).await);
             a_day_later(&api).await;
-            let (twice, approved, came) = tokio::join!(adam.approve(&requested), adam.approve(&requested), adam.change("POST", &enable, None));
-            assert_eq!(came.status, 200, "{came:?}");
+            let (twice, approved, came) = tokio::join!(adam.approve(&requested), adam.approve(&requested), adam.approve(&back));
+            assert_eq!(came.text("/status"), "executed", "{came:?}");
             let status = api.rows(&format!("select status from approvals where id = '{}'", requested.text("/approval/id"))).await[0][0].clone();
             match status.as_str() {
                 "executed" => assert!([&twice, &approved].iter().any(|answer| answer.status == 202), "{twice:?} {approved:?}"),
@@ -169,5 +172,41 @@ on_both_databases! {
             let made = api.count(&format!("users where email = 'new-{round}@people.example'")).await;
             assert_eq!(made, i64::from(status == "executed"));
         }
+    }
+
+    async fn one_admin_cannot_become_two_alone(database: Database) {
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let adam = api.person(&server, "adam", Role::Admin).await;
+        let eve = api.person(&server, "eve", Role::Admin).await;
+        let olga = api.person(&server, "olga", Role::Operator).await;
+        let act = async |who: &Person, id: &str, verb: &str| who.post(&format!("/v1/users/{id}/{verb}"), json!({})).await;
+        let tired = Person::log_in(&server, &adam.email).await;
+        for verb in ["disable", "enable", "revoke-sessions"] {
+            assert_eq!(act(&tired, &olga.id, verb).await.problem(), (403, "step_up_required".to_owned()), "{verb}");
+        }
+        for verb in ["revoke-sessions", "disable"] {
+            let asked = act(&adam, &olga.id, verb).await;
+            assert_eq!((asked.status, asked.body["approval"]["alone_from"].clone()), (202, Value::Null), "{asked:?}");
+            assert_eq!(olga.session_status().await.0, 200, "{verb} waits for the second admin");
+            assert_eq!(eve.client().on_version(1).change("POST", &format!("{}/reject", asked.headers["location"].to_str().unwrap()),
+                Some(json!({ "comment": "why?" }))).await.unwrap().status, 200);
+        }
+        // The only other admin is the one to be removed: that takes a day, and everybody hears of it.
+        let removal = act(&adam, &eve.id, "disable").await;
+        assert_eq!(adam.approve(&removal).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        server.mailed("notice", &eve.email).await;
+        a_day_later(&api).await;
+        api.write("delete from idempotency_keys").await;
+        assert_eq!(adam.approve(&removal).await.text("/status"), "executed");
+        assert_eq!(eve.session_status().await.0, 401);
+        // Nobody is left to disagree: the day starts a day later, and the removed admin hears of the next step too.
+        let puppet = ask(&adam, "puppet").await;
+        let from: DateTime<Utc> = puppet.text("/approval/alone_from").parse().unwrap();
+        assert!(from - Utc::now() > Duration::hours(47), "{from}");
+        let told = format!("email_links where purpose = 'notice' and user_id = '{}' and subject_id = '{}'", eve.id, puppet.text("/approval/id"));
+        assert_eq!(api.count(&told).await, 1);
+        let back = act(&adam, &eve.id, "enable").await;
+        assert_eq!((back.status, adam.approve(&back).await.problem()), (202, (403, "self_approval_forbidden".to_owned())));
     }
 }

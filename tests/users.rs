@@ -1,4 +1,4 @@
-//! Staff: invited and given roles by two admins, disabled by one, and never without an admin.
+//! Staff: invited, given roles and disabled by two admins, and never without an admin.
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -98,7 +98,11 @@ on_both_databases! {
         assert_eq!(act(&a, &ada.id, "enable").await.status, 200);
         Person::log_in(&server, &ada.email).await;
         assert_eq!(act(&a, &a.id, "disable").await.problem(), (409, "invalid_state".to_owned()));
-        assert_eq!(act(&a, &b.id, "disable").await.status, 200);
+        let asked = act(&a, &b.id, "disable").await;
+        assert_eq!(a.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
+        assert_eq!(b.session_status().await.0, 200);
+        assert_eq!(b.approve(&asked).await.text("/status"), "executed");
+        assert_eq!(b.session_status().await.0, 401);
         let path = format!("/v1/users/{}/roles", a.id);
         let last = ask(&a, "PATCH", &path, "1", json!({ "roles": ["operator"], "reason": "tired" })).await;
         assert_eq!(last.problem(), (409, "invalid_state".to_owned()));
@@ -107,13 +111,15 @@ on_both_databases! {
     async fn two_admins_disabling_each_other_leave_one(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;
-        let (a, b) = admins(&api, &server).await;
-        for _ in 0..5 {
-            let (at_b, at_a) = (format!("/v1/users/{}/disable", b.id), format!("/v1/users/{}/disable", a.id));
-            let (first, second) = tokio::join!(a.change("POST", &at_b, None), b.change("POST", &at_a, None));
+        for round in 0..5 {
+            api.write("update users set status = 'disabled'").await;
+            let a = api.person(&server, &format!("a-{round}"), Role::Admin).await;
+            let b = api.person(&server, &format!("b-{round}"), Role::Admin).await;
+            let disable = async |who: &Person, id: &str| who.post(&format!("/v1/users/{id}/disable"), json!({})).await;
+            let (of_b, of_a) = (disable(&a, &b.id).await, disable(&b, &a.id).await);
+            let (first, second) = tokio::join!(b.approve(&of_b), a.approve(&of_a));
             assert!(first.status < 500 && second.status < 500, "{first:?} {second:?}");
             assert_eq!(api.count("users where roles like '%admin%' and status = 'active'").await, 1);
-            api.write("update users set status = 'active'").await;
         }
     }
 }

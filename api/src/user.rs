@@ -9,12 +9,12 @@ use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::user::{self, Filter, Role, Roles, Status, User};
-use muniment_domain::{Code, Error, session};
+use muniment_domain::user::{self, Filter, Role, Roles, Status};
+use muniment_domain::{Code, Error};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
-use muniment_workflows::staff;
-use muniment_workflows::staff::{Invite, SetRoles};
+use muniment_workflows::staff::access::{self, Change};
+use muniment_workflows::staff::{self, Invite, SetRoles};
 use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
@@ -39,10 +39,10 @@ pub fn routes() -> Vec<Route> {
         route!(list, STAFF),
         route!(invite, ADMIN).step_up(),
         route!(set_roles, ADMIN).step_up(),
-        route!(invite_again, ADMIN),
-        route!(disable, ADMIN),
-        route!(enable, ADMIN),
-        route!(revoke_sessions, ADMIN),
+        route!(invite_again, ADMIN).step_up(),
+        route!(disable, ADMIN).step_up(),
+        route!(enable, ADMIN).step_up(),
+        route!(revoke_sessions, ADMIN).step_up(),
     ]
 }
 
@@ -196,72 +196,108 @@ pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -
     Ok(StatusCode::ACCEPTED)
 }
 
+/// The request body with an optional reason.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AccessChange {
+    /// The reason, which the approval shows.
+    #[schema(nullable = false, min_length = 1, max_length = 2000)]
+    reason: Option<String>,
+    #[serde(skip)]
+    user_id: String,
+    #[serde(skip)]
+    change: Change,
+}
+
 /// Disable a user.
 ///
-/// The user's sessions and API keys stop working at once.
+/// The user's sessions and API keys stop working at once. For staff it answers 202, and another admin decides.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/disable",
-    responses((status = 200, body = Person)),
-    extensions(("x-codes" = json!(["invalid_state", "step_up_required"]))),
+    request_body = AccessChange,
+    params(IdempotencyKey),
+    responses((status = 200, body = Person), (status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
 pub async fn disable(
     State(app): State<App>,
     Path(user_id): Path<String>,
-    principal: Principal,
-) -> Result<Json<Person>> {
-    if user_id == principal.0.user_id {
-        return Err(Error::refused(Code::InvalidState, "You cannot disable yourself.").into());
-    }
-    let mut tx = app.db.begin().await?;
-    let person = user::find(&mut tx, &user_id).await?;
-    if person.roles.has(Role::Admin) {
-        principal.stepped_up(&app)?;
-        staff::another_admin(&mut tx, &user_id).await?;
-    }
-    let person = moved(&mut tx, person, Status::Disabled, "user.disabled").await?;
-    session::revoke_all(&mut tx, &user_id, None, "account_disabled").await?;
-    tx.commit(Point::Account).await?;
-    Ok(Json(Person::of(&person)))
+    submission: Submission<AccessChange>,
+) -> Result<Response> {
+    change_access(&app, user_id, submission, Change::Disable).await
 }
 
 /// Enable a disabled user.
 ///
-/// The user can log in again. Old sessions stay ended.
+/// The user can log in again. Old sessions stay ended. For staff it answers 202, and another admin decides.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/enable",
-    responses((status = 200, body = Person)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    request_body = AccessChange,
+    params(IdempotencyKey),
+    responses((status = 200, body = Person), (status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
-pub async fn enable(State(app): State<App>, Path(user_id): Path<String>) -> Result<Json<Person>> {
-    let mut tx = app.db.begin().await?;
-    let person = user::find(&mut tx, &user_id).await?;
-    let person = moved(&mut tx, person, Status::Active, "user.enabled").await?;
-    tx.commit(Point::Account).await?;
-    Ok(Json(Person::of(&person)))
+pub async fn enable(
+    State(app): State<App>,
+    Path(user_id): Path<String>,
+    submission: Submission<AccessChange>,
+) -> Result<Response> {
+    change_access(&app, user_id, submission, Change::Enable).await
 }
 
 /// End all sessions of a user.
+///
+/// For staff it answers 202, and another admin decides.
 #[utoipa::path(
     post,
     path = "/v1/users/{id}/revoke-sessions",
-    responses((status = 204)),
+    request_body = AccessChange,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked), (status = 204)),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
 )]
-pub async fn revoke_sessions(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
-    let mut tx = app.db.begin().await?;
-    let person = user::find(&mut tx, &user_id).await?;
-    session::revoke_all(&mut tx, &person.id, None, "ended_by_admin").await?;
-    tx.commit(Point::Account).await?;
-    Ok(StatusCode::NO_CONTENT)
+pub async fn revoke_sessions(
+    State(app): State<App>,
+    Path(user_id): Path<String>,
+    submission: Submission<AccessChange>,
+) -> Result<Response> {
+    change_access(&app, user_id, submission, Change::RevokeSessions).await
 }
 
-async fn moved(tx: &mut Tx, person: User, to: Status, event: &str) -> Result<User> {
-    let from =
-        if to == Status::Disabled { [Status::Active, Status::PendingVerification] } else { [Status::Disabled; 2] };
-    if !from.contains(&person.status) {
-        let detail = format!("{} is {}.", person.id, person.status);
-        return Err(Error::refused(Code::InvalidState, detail).into());
+async fn change_access(
+    app: &App,
+    user_id: String,
+    mut submission: Submission<AccessChange>,
+    change: Change,
+) -> Result<Response> {
+    submission.body.change = change;
+    idempotency::once_for(app, "usr", user_id, submission, |body, id| body.user_id = id).await
+}
+
+impl Form for AccessChange {
+    const MAY_BE_EMPTY: bool = true;
+
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        self.reason.as_deref().map_or(Ok(()), check_reason)
     }
-    Ok(user::update(tx, &User { status: to, ..person }, event).await?)
+}
+
+impl ChangeRequest for AccessChange {
+    async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        if self.change == Change::Disable && self.user_id == by.actor {
+            return Err(Error::refused(Code::InvalidState, "You cannot disable yourself."));
+        }
+        let (user_id, change, reason) = (self.user_id.clone(), self.change, self.reason.clone());
+        let wanted = access::Request { user_id, change, reason };
+        if user::find(tx, &self.user_id).await?.roles.is_staff() {
+            return approval::ask(app, tx, Action::ChangeAccess(wanted), &by).await;
+        }
+        let person = wanted.execute(tx).await?;
+        match change {
+            Change::RevokeSessions => Ok(Answer { status: 204, location: None, body: String::new() }),
+            _ => Ok(Answer { status: 200, location: None, body: json!(Person::of(&person)).to_string() }),
+        }
+    }
 }

@@ -83,9 +83,9 @@ pub async fn notify_of_failed_logins(tx: &mut Tx, user_id: &str) -> Result<()> {
     write(tx, user_id, Purpose::Notice, Some(user_id), false).await.map(drop)
 }
 
-/// Informs all staff by mail about a subject.
+/// Informs all staff by mail about a subject, with everybody who was staff lately.
 pub async fn notify_staff(tx: &mut Tx, subject_id: &str) -> Result<()> {
-    for person in user::staff(tx).await? {
+    for person in user::staff_of_late(tx).await? {
         write(tx, &person.id, Purpose::Notice, Some(subject_id), false).await?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use sqlx::types::Json;
 
 use crate::db::{Tx, expect_updated};
@@ -13,6 +13,9 @@ use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::total::Total;
 use crate::{Code, Error, Result};
 use crate::{approval, event};
+
+/// How long somebody who lost the access of staff still hears what a lone admin does.
+const LATELY_DAYS: i64 = 30;
 
 crate::words! {
     /// The status of a user.
@@ -48,6 +51,8 @@ pub struct User {
     pub notification_prefs: Json<BTreeMap<String, bool>>,
     /// Whether an auditor may see personal data.
     pub pii_read: bool,
+    /// When the user last lost the access of staff.
+    pub staff_until: Option<DateTime<Utc>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -57,6 +62,11 @@ impl User {
     /// Whether the user can log in as an admin.
     pub fn is_admin(&self) -> bool {
         self.status == Status::Active && self.roles.has(Role::Admin)
+    }
+
+    /// Whether the user can log in as staff.
+    fn is_working_staff(&self) -> bool {
+        self.status == Status::Active && self.roles.is_staff()
     }
 }
 
@@ -176,21 +186,33 @@ pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
 /// The number of other active admins. Their rows stay locked until the end of the transaction, so that two admins who remove each
 /// other at once wait for each other.
 pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
+    admins_besides(tx, id, id).await
+}
+
+/// The number of active admins besides these two. The rows of all admins stay locked.
+pub async fn admins_besides(tx: &mut Tx, id: &str, other: &str) -> Result<i64> {
     sql("update users set status = status where roles like '%admin%' and status = 'active'").execute(tx).await?;
-    sql("select count(*) from users where roles like '%admin%' and status = 'active' and id <> $1")
-        .bind(id)
+    sql("select count(*) from users where roles like '%admin%' and status = 'active' and id not in ($1, $2)")
+        .bind((id, other))
         .scalar(tx)
         .await
 }
 
-/// Active staff.
-pub async fn staff(tx: &mut Tx) -> Result<Vec<User>> {
-    let active = sql("select * from users
-        where status = 'active' and (roles like '%admin%' or roles like '%operator%' or roles like '%auditor%')
+/// Active staff, and those who lost that access in the last weeks.
+pub async fn staff_of_late(tx: &mut Tx) -> Result<Vec<User>> {
+    let oldest = tx.now() - Duration::days(LATELY_DAYS);
+    sql("select * from users
+        where (status = 'active' and (roles like '%admin%' or roles like '%operator%' or roles like '%auditor%'))
+            or (status <> 'erased' and staff_until > $1)
         order by id")
-    .rows::<User>(tx)
-    .await?;
-    Ok(active)
+    .bind(oldest)
+    .rows(tx)
+    .await
+}
+
+/// When somebody last lost the access of staff.
+pub async fn last_staff_loss(tx: &mut Tx) -> Result<Option<DateTime<Utc>>> {
+    sql("select max(staff_until) from users").scalar(tx).await
 }
 
 /// Writes the user if the version is still the one that was read, and writes the named event.
@@ -212,6 +234,10 @@ pub async fn update(tx: &mut Tx, user: &User, event: &str) -> Result<User> {
         .set("issuer_id", &user.issuer_id)
         .set("notification_prefs", &user.notification_prefs)
         .set("pii_read", user.pii_read)
+        .set(
+            "staff_until",
+            if before.is_working_staff() && !user.is_working_staff() { Some(now) } else { before.staff_until },
+        )
         .set("updated_at", now)
         .with(", version = version + 1 where id = ", &user.id)
         .with(" and version = ", user.version)

@@ -189,10 +189,10 @@ DELETE /v1/api-keys/{id}                                                  SA    
 GET    /v1/users                                                          OAU    -
 POST   /v1/users                                                          A+     -
 PATCH  /v1/users/{id}/roles                                               A+     -                   {"roles":["investor"],"reason":"x"}
-POST   /v1/users/{id}/invitation                                          A      -
-POST   /v1/users/{id}/disable                                             A      -
-POST   /v1/users/{id}/enable                                              A      -
-POST   /v1/users/{id}/revoke-sessions                                     A      -
+POST   /v1/users/{id}/invitation                                          A+     -
+POST   /v1/users/{id}/disable                                             A+     -
+POST   /v1/users/{id}/enable                                              A+     -
+POST   /v1/users/{id}/revoke-sessions                                     A+     -
 
 # The limits of the platform: two admins change them.
 GET    /v1/policies                                                       OAU    -

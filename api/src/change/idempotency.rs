@@ -216,7 +216,10 @@ fn response(answer: &Answer) -> Response {
     let status = u16::try_from(answer.status).ok().and_then(|status| StatusCode::from_u16(status).ok());
     let status = status.unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let media_type = if status.is_success() { "application/json" } else { PROBLEM_JSON };
-    let mut response = (status, [(header::CONTENT_TYPE, media_type)], answer.body.clone()).into_response();
+    let mut response = match answer.body.is_empty() {
+        true => status.into_response(),
+        false => (status, [(header::CONTENT_TYPE, media_type)], answer.body.clone()).into_response(),
+    };
     if let Some(Ok(location)) = answer.location.as_deref().map(HeaderValue::from_str) {
         response.headers_mut().insert(header::LOCATION, location);
     }

@@ -14,7 +14,7 @@ use crate::operator::abandon;
 use crate::payout::{approval as payout_approval, entitlement, reclaim, reissue};
 use crate::requester::Requester;
 use crate::settings::Settings;
-use crate::staff::{api_key, policy};
+use crate::staff::{access, api_key, policy};
 use crate::token::{mint, mint_list};
 use crate::{offering, staff};
 
@@ -46,6 +46,8 @@ pub enum Action {
     Invite(staff::Invite),
     /// Changes the roles of a member of staff.
     SetRoles(staff::SetRoles),
+    /// Disables or enables a member of staff, or ends the sessions.
+    ChangeAccess(access::Request),
     /// Creates a platform API key.
     CreateApiKey(api_key::Request),
     /// Replaces the business limits.
@@ -87,6 +89,7 @@ impl Action {
             Self::EraseInvestor(_) => "erase_investor",
             Self::Invite(_) => "invite",
             Self::SetRoles(_) => "set_roles",
+            Self::ChangeAccess(_) => access::ACTION,
             Self::CreateApiKey(_) => api_key::ACTION,
             Self::ChangePolicies(_) => "change_policies",
             Self::Compliance(request) => request.row().action,
@@ -107,7 +110,11 @@ impl Action {
             | Self::Reinstate(_)
             | Self::EraseInvestor(_)
             | Self::Compliance(_) => &[Role::Operator, Role::Admin],
-            Self::Invite(_) | Self::SetRoles(_) | Self::CreateApiKey(_) | Self::ChangePolicies(_) => &[Role::Admin],
+            Self::Invite(_)
+            | Self::SetRoles(_)
+            | Self::ChangeAccess(_)
+            | Self::CreateApiKey(_)
+            | Self::ChangePolicies(_) => &[Role::Admin],
         }
     }
 
@@ -136,6 +143,7 @@ impl Action {
             Self::EraseInvestor(request) => request.about(),
             Self::Invite(request) => request.about(),
             Self::SetRoles(request) => request.about(),
+            Self::ChangeAccess(request) => request.about(),
             Self::CreateApiKey(request) => request.about(),
             Self::ChangePolicies(change) => change.about(),
             Self::Compliance(request) => request.about(),
@@ -157,6 +165,7 @@ impl Action {
             Self::EraseInvestor(request) => request.check(tx).await,
             Self::Invite(request) => request.check(tx).await,
             Self::SetRoles(request) => request.check(tx).await,
+            Self::ChangeAccess(request) => request.check(tx).await,
             Self::CreateApiKey(request) => request.check(tx).await,
             Self::ChangePolicies(change) => change.check(tx, settings).await,
             Self::Compliance(request) => compliance::check(tx, request).await,
@@ -174,6 +183,7 @@ impl Action {
             Self::EraseInvestor(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
             Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
+            Self::ChangeAccess(request) => request.execute(tx).await.map(|_| Done::default()),
             // The requester collects the key later, because nobody else may see its secret.
             Self::CreateApiKey(request) => request.check(tx).await.map(|()| Done::default()),
             Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| Done::default()),

@@ -1,6 +1,7 @@
 //! The rule for a single admin. Where an action needs two admins and there is only one, the requester can approve it alone: after a day,
 //! when the mails to all staff are sent, and if nobody else became an admin meanwhile. Each member of the staff can reject it until it is
-//! executed.
+//! executed. The day starts a day after somebody last lost the access of staff, and that person gets the mail too: nobody becomes the only
+//! admin and uses it before the others know.
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{self, Approval};
@@ -8,17 +9,26 @@ use muniment_domain::db::Tx;
 use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, email_link};
 
+use crate::staff::access;
+
 /// The waiting time before the requester can approve alone.
 pub const HOURS: i64 = 24;
 /// The approver that is recorded when the requester approves alone.
 pub const CHECKER: &str = "break_glass";
 
-/// The time from which the requester can approve alone. None while there is another admin.
-pub async fn from(tx: &mut Tx, maker: &str) -> Result<Option<DateTime<Utc>>> {
-    if user::other_admins(tx, maker).await? > 0 {
+/// The time from which the requester can approve alone. None while there is another admin. The person whose access would change does not
+/// count: otherwise the second of two admins could never be removed.
+pub async fn from(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> Result<Option<DateTime<Utc>>> {
+    if others(tx, maker, action, subject_id).await? > 0 {
         return Ok(None);
     }
-    Ok(Some(tx.now() + Duration::hours(HOURS)))
+    let (now, wait) = (tx.now(), Duration::hours(HOURS));
+    let start = user::last_staff_loss(tx).await?.map_or(now, |lost| now.max(lost + wait));
+    Ok(Some(start + wait))
+}
+
+async fn others(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> Result<i64> {
+    user::admins_besides(tx, maker, if action == access::ACTION { subject_id } else { maker }).await
 }
 
 /// Notifies the staff, if the action can be approved alone.
@@ -35,7 +45,7 @@ pub fn self_approval() -> Error {
 /// Lets the requester approve alone, once, or refuses with the reason. The rows of all admins are locked, so that the count of admins
 /// cannot change before the commit.
 pub async fn approve_alone(tx: &mut Tx, a: &mut Approval) -> Result<()> {
-    let another = user::other_admins(tx, &a.maker).await? > 0;
+    let another = others(tx, &a.maker, &a.action, &a.subject_id).await? > 0;
     let Some(from) = a.alone_from.filter(|_| !another) else {
         return Err(self_approval());
     };

@@ -59,7 +59,7 @@ pub async fn store(tx: &mut Tx, settings: &Settings, request: NewRequest, by: &R
     let NewRequest { action, by_admins, about, payload } = request;
     let hours = limits::current(tx, settings).await?.1.approval_hours;
     let expires_at = tx.now() + Duration::hours(hours.into());
-    let alone_from = if by_admins { lone_admin::from(tx, &by.actor).await? } else { None };
+    let alone_from = if by_admins { lone_admin::from(tx, &by.actor, action, &about.subject_id).await? } else { None };
     let new = NewApproval {
         action,
         subject_type: about.subject_type,

@@ -1,8 +1,9 @@
-//! Staff and members. An invitation to the staff and a change of its roles are requested by one admin and approved by another.
+//! Staff and members. An invitation to the staff, and a change of its roles or access, are requested by one admin and approved by another.
 //!
 //! The members of an issuer invite and remove each other (`member`). A suspension of the issuer stops their changes in
 //! `api/src/access/admit.rs`; the eligibility rules of a subscription check it too.
 
+pub mod access;
 pub mod api_key;
 pub mod member;
 pub mod policy;
