@@ -75,6 +75,7 @@ mod registration_privacy;
 mod reorg;
 mod reports;
 mod request_limits;
+mod reservation;
 mod restore;
 mod restrict;
 mod retention;

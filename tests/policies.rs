@@ -10,7 +10,7 @@ use crate::installation::{Answer, ApiFixture, Installation, Person, Server, Subs
 fn limits(change: &Value) -> Value {
     let mut limits = json!({ "mint_dual_control_threshold": "250000.00", "payout_dual_control_threshold": "10000.00",
         "payout_dust_threshold": "0.01", "payment_due_days": 10, "approval_hours": 72, "kyc_months": 24, "kyc_months_at_high_risk": 12,
-        "issuer_invitations_per_day": 20 });
+        "issuer_invitations_per_day": 20, "unpaid_investor_percent": 50, "unverified_investor_percent": 5, "unverified_total_percent": 20, "unverified_hours": 72 });
     for (name, value) in change.as_object().unwrap() {
         match value {
             Value::Null => drop(limits.as_object_mut().unwrap().remove(name)),

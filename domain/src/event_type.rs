@@ -90,6 +90,7 @@ pub const CATALOG: &[EventType] = &[
     for_issuer("offering.failed", "The soft cap was not reached."),
     for_issuer("offering.paused", "Subscriptions are paused."),
     for_issuer("offering.published", "The offering is published."),
+    for_issuer("offering.reopened", "The offering closed by its cap, has room again, and takes subscriptions again."),
     for_issuer("offering.resumed", "Subscriptions are open again."),
     for_issuer("offering.settled", "No subscription is left to mint."),
     for_issuer("offering.submitted", "The terms were submitted for review."),

@@ -30,13 +30,44 @@ pub struct Limits {
     /// Months until the approval of an identity expires at high risk.
     pub kyc_months_at_high_risk: u32,
     /// Members that an issuer may invite in one day.
-    #[serde(default = "issuer_invitations_per_day")]
+    #[serde(default = "defaults::issuer_invitations_per_day")]
     pub issuer_invitations_per_day: u32,
+    /// Share of the hard cap that one investor may reserve before a payment, in percent.
+    #[serde(default = "defaults::unpaid_investor_percent")]
+    pub unpaid_investor_percent: u32,
+    /// Share of the hard cap that one investor may reserve before the identity is approved, in percent.
+    #[serde(default = "defaults::unverified_investor_percent")]
+    pub unverified_investor_percent: u32,
+    /// Share of the hard cap that all these investors may reserve together, in percent.
+    #[serde(default = "defaults::unverified_total_percent")]
+    pub unverified_total_percent: u32,
+    /// Hours after which their subscriptions expire, unless the identity is approved or the amount is paid.
+    #[serde(default = "defaults::unverified_hours")]
+    pub unverified_hours: u32,
 }
 
-/// The default of a limit that older versions of the stored limits do not have.
-pub const fn issuer_invitations_per_day() -> u32 {
-    20
+/// The defaults of limits that older versions of the stored limits do not have.
+#[allow(missing_docs)]
+pub mod defaults {
+    pub const fn issuer_invitations_per_day() -> u32 {
+        20
+    }
+
+    pub const fn unpaid_investor_percent() -> u32 {
+        50
+    }
+
+    pub const fn unverified_investor_percent() -> u32 {
+        5
+    }
+
+    pub const fn unverified_total_percent() -> u32 {
+        20
+    }
+
+    pub const fn unverified_hours() -> u32 {
+        72
+    }
 }
 
 /// The range of a limit; money in minor units.
@@ -78,6 +109,10 @@ pub const BOUNDS: &[Bound] = &[
     bound!(kyc_months, |l| l.kyc_months.into(), false, 1, 36),
     bound!(kyc_months_at_high_risk, |l| l.kyc_months_at_high_risk.into(), false, 1, 12),
     bound!(issuer_invitations_per_day, |l| l.issuer_invitations_per_day.into(), false, 1, 100),
+    bound!(unpaid_investor_percent, |l| l.unpaid_investor_percent.into(), false, 1, 100),
+    bound!(unverified_investor_percent, |l| l.unverified_investor_percent.into(), false, 1, 100),
+    bound!(unverified_total_percent, |l| l.unverified_total_percent.into(), false, 1, 100),
+    bound!(unverified_hours, |l| l.unverified_hours.into(), false, 1, 720),
 ];
 
 impl Bound {
@@ -170,6 +205,10 @@ mod tests {
             kyc_months: 1,
             kyc_months_at_high_risk: 1,
             issuer_invitations_per_day: 1,
+            unpaid_investor_percent: 1,
+            unverified_investor_percent: 1,
+            unverified_total_percent: 1,
+            unverified_hours: 1,
         });
         let mut bounded: Vec<_> = BOUNDS.iter().map(|bound| bound.name).collect();
         bounded.sort_unstable();

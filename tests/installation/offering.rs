@@ -146,7 +146,7 @@ impl OfferingFixture {
         names.map(|e| e["type"].as_str().unwrap().trim_start_matches("offering.").to_owned()).collect()
     }
 
-    /// Writes subscriptions of the investor with these statuses and cents, and reserves their amounts.
+    /// Writes paid subscriptions of the investor with these statuses and cents, and reserves their amounts.
     pub async fn subscribed(&self, id: &str, subscriptions: &[(&str, i64)]) {
         let investor = self.investor.get("/v1/auth/me").await.text("/investor_id");
         let owner = format!("(select id from investors where user_id = '{}')", self.investor.id);
@@ -154,8 +154,8 @@ impl OfferingFixture {
         for (number, (status, cents)) in subscriptions.iter().enumerate() {
             self.api
                 .write(&format!(
-                    "insert into subscriptions (id, offering_id, investor_id, status, amount, cooling_off_expires_at, version, \
-                     created_at, updated_at) select 'sub_{number:026}', id, {owner}, '{status}', {cents}, created_at, 1, created_at, \
+                    "insert into subscriptions (id, offering_id, investor_id, status, amount, received_amount, cooling_off_expires_at, version, \
+                     created_at, updated_at) select 'sub_{number:026}', id, {owner}, '{status}', {cents}, {cents}, created_at, 1, created_at, \
                      created_at from offerings where id = '{id}'"
                 ))
                 .await;

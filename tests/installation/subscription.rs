@@ -25,9 +25,12 @@ pub struct SubscriptionFixture {
 }
 
 impl SubscriptionFixture {
-    /// Creates the fixture; the test may change the offering.
+    /// Creates the fixture; the test may change the offering. One investor may reserve all of it.
     pub async fn new(database: Database, change: impl FnOnce(&mut Offering)) -> Self {
-        let api = ApiFixture::new(database).await;
+        let mut api = ApiFixture::new(database).await;
+        for limit in ["unpaid_investor_percent", "unverified_investor_percent", "unverified_total_percent"] {
+            api.set("engine", limit, "100");
+        }
         let (issuer_id, offering) = data::offer(&api.database.url(), change).await;
         let server = api.start().await;
         let investor = api.person(&server, "ines", Role::Investor).await;

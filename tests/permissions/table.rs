@@ -46,6 +46,7 @@ POST   /v1/offerings/{id}/request-changes                                 OA    
 POST   /v1/offerings/{id}/publish                                         SOA    offerings:write
 POST   /v1/offerings/{id}/pause                                           SOA    offerings:write     {"reason":"x"}
 POST   /v1/offerings/{id}/resume                                          SOA    offerings:write
+POST   /v1/offerings/{id}/reopen                                          SOA    offerings:write
 POST   /v1/offerings/{id}/close                                           SOA    offerings:write
 POST   /v1/offerings/{id}/material-change                                 SOA    offerings:write     {"reason":"x","changes":{"description":"y"}}
 # Two people, once somebody has subscribed: no key.
@@ -196,7 +197,7 @@ POST   /v1/users/{id}/revoke-sessions                                     A+    
 
 # The limits of the platform: two admins change them.
 GET    /v1/policies                                                       OAU    -
-PUT    /v1/policies                                                       A+     -                   {"limits":{"mint_dual_control_threshold":"1.00","payout_dual_control_threshold":"1.00","payout_dust_threshold":"1.00","payment_due_days":1,"approval_hours":25,"kyc_months":1,"kyc_months_at_high_risk":1,"issuer_invitations_per_day":1},"reason":"x"}
+PUT    /v1/policies                                                       A+     -                   {"limits":{"mint_dual_control_threshold":"1.00","payout_dual_control_threshold":"1.00","payout_dust_threshold":"1.00","payment_due_days":1,"approval_hours":25,"kyc_months":1,"kyc_months_at_high_risk":1,"issuer_invitations_per_day":1,"unpaid_investor_percent":1,"unverified_investor_percent":1,"unverified_total_percent":1,"unverified_hours":1},"reason":"x"}
 
 # Reports are of everybody: for staff, and for a program that audits.
 GET    /v1/reports/cap-table                                              OAU    audit:read

@@ -2,7 +2,7 @@
 
 use muniment_activities::chain::gas::GasModel;
 use muniment_domain::money::Money;
-use muniment_domain::policy::{self, Limits};
+use muniment_domain::policy::{Limits, defaults};
 use serde::{Deserialize, Serialize};
 
 /// The `[engine]` section of the configuration.
@@ -29,6 +29,14 @@ pub struct Settings {
     pub kyc_months_at_high_risk: u32,
     /// Members that an issuer may invite in one day.
     pub issuer_invitations_per_day: u32,
+    /// Share of the hard cap that one investor may reserve before a payment, in percent.
+    pub unpaid_investor_percent: u32,
+    /// Share of the hard cap that one investor may reserve before the identity is approved, in percent.
+    pub unverified_investor_percent: u32,
+    /// Share of the hard cap that all these investors may reserve together, in percent.
+    pub unverified_total_percent: u32,
+    /// Hours after which their subscriptions expire, unless the identity is approved or the amount is paid.
+    pub unverified_hours: u32,
     /// Limit of holders in one payout transaction.
     pub payout_page_holders: usize,
     /// Smallest net amount that is paid. A smaller one is held.
@@ -71,6 +79,10 @@ impl Settings {
             kyc_months: self.kyc_months,
             kyc_months_at_high_risk: self.kyc_months_at_high_risk,
             issuer_invitations_per_day: self.issuer_invitations_per_day,
+            unpaid_investor_percent: self.unpaid_investor_percent,
+            unverified_investor_percent: self.unverified_investor_percent,
+            unverified_total_percent: self.unverified_total_percent,
+            unverified_hours: self.unverified_hours,
         }
     }
 }
@@ -86,7 +98,11 @@ impl Default for Settings {
             approval_hours: 72,
             kyc_months: 24,
             kyc_months_at_high_risk: 12,
-            issuer_invitations_per_day: policy::issuer_invitations_per_day(),
+            issuer_invitations_per_day: defaults::issuer_invitations_per_day(),
+            unpaid_investor_percent: defaults::unpaid_investor_percent(),
+            unverified_investor_percent: defaults::unverified_investor_percent(),
+            unverified_total_percent: defaults::unverified_total_percent(),
+            unverified_hours: defaults::unverified_hours(),
             payout_page_holders: 200,
             payout_dust_threshold: Money::from_minor(1),
             payment_due_days: 10,

@@ -30,6 +30,7 @@ enum Move {
     Publish,
     Pause { reason: String },
     Resume,
+    Reopen,
     Close { reason: Option<String> },
     Cancel { reason: String },
     Archive,
@@ -171,6 +172,26 @@ pub async fn resume(
     OfferingMove::new(id, &principal, Move::Resume)?.carry_out(&app, &submission).await
 }
 
+/// Open an offering again that closed by its hard cap.
+///
+/// Only before its end, when a subscription has ended and so left room, and while nothing is minted.
+#[utoipa::path(
+    post,
+    path = "/v1/offerings/{id}/reopen",
+    request_body = Remark,
+    params(IdempotencyKey),
+    responses((status = 200, body = Full, headers(("ETag")))),
+    extensions(("x-codes" = json!(["invalid_state"]))),
+)]
+pub async fn reopen(
+    State(app): State<App>,
+    id: Path<String>,
+    principal: Principal,
+    submission: Submission<Remark>,
+) -> Result<Response> {
+    OfferingMove::new(id, &principal, Move::Reopen)?.carry_out(&app, &submission).await
+}
+
 /// Close an offering.
 #[utoipa::path(
     post,
@@ -269,6 +290,7 @@ impl Change for OfferingMove {
             Move::Publish => offering::publish(tx, scope, id, &by).await?,
             Move::Pause { reason } => offering::pause(tx, scope, id, reason, &by).await?,
             Move::Resume => offering::resume(tx, scope, id, &by).await?,
+            Move::Reopen => offering::reopen(tx, scope, id, &by).await?,
             Move::Close { reason } => offering::close(tx, scope, id, reason.as_deref(), &by).await?,
             Move::Archive => offering::archive(tx, scope, id, &by).await?,
             Move::Cancel { reason } => {

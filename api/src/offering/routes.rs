@@ -18,6 +18,7 @@ pub fn routes() -> Vec<Route> {
         route!(act::publish, OFFERING),
         route!(act::pause, OFFERING),
         route!(act::resume, OFFERING),
+        route!(act::reopen, OFFERING),
         route!(act::close, OFFERING),
         route!(act::cancel, OFFERING_END),
         route!(act::archive, ARCHIVE),

@@ -62,6 +62,18 @@ pub struct Limits {
     /// Members that an issuer may invite in one day.
     #[schema(minimum = 1, maximum = 100)]
     issuer_invitations_per_day: u32,
+    /// Share of the hard cap that one investor may reserve before a payment, in percent.
+    #[schema(minimum = 1, maximum = 100)]
+    unpaid_investor_percent: u32,
+    /// Share of the hard cap that one investor may reserve before the identity is approved, in percent.
+    #[schema(minimum = 1, maximum = 100)]
+    unverified_investor_percent: u32,
+    /// Share of the hard cap that all these investors may reserve together, in percent.
+    #[schema(minimum = 1, maximum = 100)]
+    unverified_total_percent: u32,
+    /// Hours after which their subscriptions expire, unless the identity is approved or the amount is paid.
+    #[schema(minimum = 1, maximum = 720)]
+    unverified_hours: u32,
 }
 
 impl Limits {
@@ -75,6 +87,10 @@ impl Limits {
             kyc_months: limits.kyc_months,
             kyc_months_at_high_risk: limits.kyc_months_at_high_risk,
             issuer_invitations_per_day: limits.issuer_invitations_per_day,
+            unpaid_investor_percent: limits.unpaid_investor_percent,
+            unverified_investor_percent: limits.unverified_investor_percent,
+            unverified_total_percent: limits.unverified_total_percent,
+            unverified_hours: limits.unverified_hours,
         }
     }
 
@@ -88,6 +104,10 @@ impl Limits {
             kyc_months: self.kyc_months,
             kyc_months_at_high_risk: self.kyc_months_at_high_risk,
             issuer_invitations_per_day: self.issuer_invitations_per_day,
+            unpaid_investor_percent: self.unpaid_investor_percent,
+            unverified_investor_percent: self.unverified_investor_percent,
+            unverified_total_percent: self.unverified_total_percent,
+            unverified_hours: self.unverified_hours,
         }
     }
 }

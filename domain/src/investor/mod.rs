@@ -169,6 +169,12 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Investor> {
         .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
 }
 
+/// Whether the identity is approved now.
+pub async fn is_approved(tx: &mut Tx, id: &str) -> Result<bool> {
+    let approved = sql("select count(*) from investors where id = $1 and kyc_status = 'approved'");
+    Ok(approved.bind(id).scalar::<i64>(tx).await? == 1)
+}
+
 /// The investor of a user; `not_found` if the user is not an investor.
 pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
     sql("select * from investors where user_id = $1")

@@ -22,6 +22,7 @@ pub async fn transition(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, re
         }
         Move::Approve => o.approved_by = Some(actor.to_owned()),
         Move::Publish => o.published_at = Some(now),
+        Move::Reopen => o.closed_at = None,
         Move::Close | Move::Fail | Move::Cancel => o.closed_at = Some(now),
         _ => {}
     }

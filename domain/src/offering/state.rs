@@ -41,6 +41,8 @@ crate::words! {
         Pause = "pause",
         /// Subscriptions are resumed.
         Resume = "resume",
+        /// It closed by its cap, has room again, and takes subscriptions again.
+        Reopen = "reopen",
         /// Terms change, and every subscriber must reconfirm.
         MaterialChange = "material_change",
         /// It has ended or is full.
@@ -70,7 +72,10 @@ impl Status {
             (Draft, Move::Submit) => Some(InReview),
             (InReview, Move::RequestChanges) => Some(Draft),
             (InReview, Move::Approve) => Some(Approved),
-            (Approved, Move::Publish) | (Paused, Move::Resume) | (Open, Move::MaterialChange) => Some(Open),
+            (Approved, Move::Publish)
+            | (Paused, Move::Resume)
+            | (Closed, Move::Reopen)
+            | (Open, Move::MaterialChange) => Some(Open),
             (Open, Move::Pause) => Some(Paused),
             (Open | Paused, Move::Close) => Some(Closed),
             (Open | Paused, Move::Fail) => Some(Failed),
@@ -107,6 +112,7 @@ impl Move {
             Self::Publish => "offering.published",
             Self::Pause => "offering.paused",
             Self::Resume => "offering.resumed",
+            Self::Reopen => "offering.reopened",
             Self::MaterialChange => "offering.updated",
             Self::Close => "offering.closed",
             Self::Fail => "offering.failed",
@@ -143,6 +149,7 @@ mod tests {
             (S::Paused, M::Close, S::Closed),
             (S::Paused, M::Fail, S::Failed),
             (S::Paused, M::Cancel, S::Cancelled),
+            (S::Closed, M::Reopen, S::Open),
             (S::Closed, M::Settle, S::Settled),
             (S::Settled, M::Archive, S::Archived),
             (S::Failed, M::Archive, S::Archived),

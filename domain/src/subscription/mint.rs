@@ -69,7 +69,17 @@ impl Candidate {
             ..Relation::default()
         };
         let (stage, investor, amount) = (Stage::Mint, &investor, self.amount);
-        evaluate(&Facts { stage, offering, investor, amount, held: amount, standing, acknowledged: &[], now })
+        evaluate(&Facts {
+            stage,
+            offering,
+            investor,
+            amount,
+            held: amount,
+            standing,
+            room: None,
+            acknowledged: &[],
+            now,
+        })
     }
 }
 

@@ -58,6 +58,8 @@ pub struct Subscription {
     pub previous_status: Option<Status>,
     pub reconfirm_by: Option<DateTime<Utc>>,
     pub payment_due_at: Option<DateTime<Utc>>,
+    /// Until when the identity must be approved or the amount paid; none if the identity was approved at the commitment.
+    pub verify_by: Option<DateTime<Utc>>,
     pub payment_method: Option<String>,
     pub received_amount: i64,
     pub refunded_amount: i64,
@@ -77,11 +79,18 @@ impl Subscription {
     /// When the timer of this subscription is due next.
     pub fn next_due(&self) -> Option<DateTime<Utc>> {
         match self.status {
-            Status::Committed => Some(self.cooling_off_expires_at),
+            Status::Committed => {
+                Some(self.verify_by.map_or(self.cooling_off_expires_at, |by| by.min(self.cooling_off_expires_at)))
+            }
             Status::PendingReconfirmation => self.reconfirm_by,
-            Status::Binding if self.net_received() < self.amount => self.payment_due_at,
+            Status::Binding if !self.is_paid() => self.verify_by.into_iter().chain(self.payment_due_at).min(),
             _ => None,
         }
+    }
+
+    /// Whether the whole amount is there.
+    pub const fn is_paid(&self) -> bool {
+        self.net_received() >= self.amount
     }
 
     /// The error for an action that the status does not allow.
@@ -135,6 +144,7 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
         .set("previous_status", s.previous_status)
         .set("reconfirm_by", s.reconfirm_by)
         .set("payment_due_at", s.payment_due_at)
+        .set("verify_by", s.verify_by)
         .set("payment_method", &s.payment_method)
         .set("received_amount", s.received_amount)
         .set("refunded_amount", s.refunded_amount)

@@ -24,6 +24,7 @@ pub struct New<'a> {
     pub wallet: Option<Address>,
     pub cooling_off_expires_at: DateTime<Utc>,
     pub payment_due_at: DateTime<Utc>,
+    pub verify_by: Option<DateTime<Utc>>,
     pub payment_method: &'a str,
     pub reference: Option<&'a str>,
     pub consent_document_id: Option<&'a str>,
@@ -44,6 +45,7 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
         .set("wallet_address", n.wallet.map(Hex))
         .set("cooling_off_expires_at", n.cooling_off_expires_at)
         .set("payment_due_at", n.payment_due_at)
+        .set("verify_by", n.verify_by)
         .set("payment_method", n.payment_method)
         .set("reference", n.reference)
         .set("consent_document_id", n.consent_document_id)

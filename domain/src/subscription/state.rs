@@ -17,7 +17,7 @@ crate::words! {
         Cancelled = "cancelled",
         /// Rejected.
         Rejected = "rejected",
-        /// Not paid in time.
+        /// Not paid, or the identity not approved, in time.
         Expired = "expired",
         /// A refund is due.
         RefundPending = "refund_pending",
@@ -43,7 +43,7 @@ crate::words! {
         Lapse = "lapse",
         /// Staff or the issuer accepts it.
         Accept = "accept",
-        /// It was not paid in time.
+        /// It was not paid, or the identity not approved, in time.
         Expire = "expire",
         /// Staff or the issuer rejects it.
         Reject = "reject",
@@ -88,7 +88,7 @@ impl Status {
             (Committed | Binding, Move::ChangeTerms) => Some(PendingReconfirmation),
             (PendingReconfirmation, Move::Reconfirm) => previous,
             (Binding, Move::Accept) => Some(Accepted),
-            (Binding, Move::Expire) => over(Expired),
+            (Committed | Binding, Move::Expire) => over(Expired),
             (Committed | Binding, Move::Reject) => over(Rejected),
             (Accepted, Move::Mint) => Some(Minted),
             (Cancelled | Rejected | Expired | Refunded, Move::Receive) => Some(RefundPending),

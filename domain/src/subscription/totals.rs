@@ -9,8 +9,10 @@ use crate::sql::sql;
 /// Totals of an offering's subscriptions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, sqlx::FromRow)]
 pub struct Totals {
-    /// Amount that can no longer be withdrawn.
+    /// Amount that can no longer be withdrawn, of investors who paid or whose identity is approved.
     pub firm: i64,
+    /// Amount that can no longer be withdrawn and is paid.
+    pub paid: i64,
     /// Subscriptions that can still lead to a mint.
     pub live: i64,
     /// Subscriptions that are not in a final status.
@@ -23,13 +25,17 @@ pub struct Totals {
 pub async fn totals(tx: &mut Tx, offering_id: &str) -> Result<Totals> {
     // A subscriber who has not confirmed changed terms can still leave.
     sql("select
-             cast(coalesce(sum(case when status in :issuable or (status = 'binding'
-                 and terms_version >= (select terms_version from offerings where id = $1)) then amount else 0 end), 0)
-                 as bigint) as firm,
+             cast(coalesce(sum(case when is_paid or (is_bound and is_approved) then amount else 0 end), 0) as bigint) as firm,
+             cast(coalesce(sum(case when is_paid then amount else 0 end), 0) as bigint) as paid,
              count(case when status in :open then 1 end) as live,
              count(case when status in :open or status = 'refund_pending' then 1 end) as unfinished,
              count(case when status = 'minted' then 1 end) as minted
-         from subscriptions where offering_id = $1")
+         from (select s.status, s.amount, i.kyc_status = 'approved' as is_approved,
+                 s.status = 'binding' and s.terms_version >= f.terms_version as is_bound,
+                 s.status in :issuable or (s.status = 'binding' and s.terms_version >= f.terms_version
+                     and s.received_amount - s.refunded_amount >= s.amount) as is_paid
+             from subscriptions s join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id
+             where s.offering_id = $1) as totalled")
     .words(":issuable", &Status::ISSUABLE)
     .words(":open", &Status::OPEN)
     .bind(offering_id)

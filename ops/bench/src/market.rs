@@ -75,10 +75,13 @@ impl Market {
         let (series, times) = (self.series, format!("'{LONG_AGO}', '{LONG_AGO}'"));
         let (investors, issuers) = (self.subscriptions / EACH, self.offerings / PER_ISSUER);
         let email = |name: &str| format!("'{name}' || cast(i as text) || '{}'", &series.email("", 0)[1..]);
-        let users = "insert into users (id, email, name, status, version, created_at, updated_at, roles, password_hash, issuer_id)";
+        let users = "insert into users (id, email, name, status, version, created_at, updated_at, roles, password_hash, issuer_id, \
+            email_verified_at)";
         let user = |id: String, name, roles, issuer: &str| {
             let email = email(name);
-            format!("{id}, {email}, 'Bench', 'active', 1, {times}, '{roles}', '{PASSWORD_HASH}', {issuer}")
+            format!(
+                "{id}, {email}, 'Bench', 'active', 1, {times}, '{roles}', '{PASSWORD_HASH}', {issuer}, '{LONG_AGO}'"
+            )
         };
         let newest = series.sql_of("iss", &format!("{} - i % {issuers}", issuers - 1));
         let own = series.sql("usr");

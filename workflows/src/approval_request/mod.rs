@@ -60,6 +60,8 @@ pub async fn store(tx: &mut Tx, settings: &Settings, request: NewRequest, by: &R
     let hours = limits::current(tx, settings).await?.1.approval_hours;
     let expires_at = tx.now() + Duration::hours(hours.into());
     let alone_from = if by_admins { lone_admin::from(tx, &by.actor, action, &about.subject_id).await? } else { None };
+    // A request must outlive the wait of a lone admin.
+    let expires_at = alone_from.map_or(expires_at, |from| expires_at.max(from + Duration::hours(1)));
     let new = NewApproval {
         action,
         subject_type: about.subject_type,

@@ -3,9 +3,10 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Status};
-use muniment_domain::{Result, exemption, subscription};
+use muniment_domain::subscription::{self, Totals};
+use muniment_domain::{Result, exemption};
 
-use super::open;
+use super::{open, reopen};
 
 /// The actor of a move that the calendar makes.
 const CALENDAR: &str = "calendar";
@@ -43,6 +44,8 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
         }
         Status::Open | Status::Paused => run(tx, o, now).await,
         Status::Closed if follow_changes(tx, &o, now).await? => Ok(Some(now)),
+        // Its place was given up after the cap was reached: it can still be opened again.
+        Status::Closed if reopen::has_room(&o, now) => Ok(o.closes_at),
         Status::Closed => match subscription::totals(tx, &o.id).await?.unfinished {
             0 => {
                 offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
@@ -79,22 +82,23 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
     if follow_changes(tx, &o, now).await? {
         return Ok(Some(now));
     }
-    let firm = subscription::totals(tx, &o.id).await?.firm;
+    let Totals { firm, paid, .. } = subscription::totals(tx, &o.id).await?;
     let over = o.closes_at.is_some_and(|at| at <= now);
-    let full = firm >= o.hard_cap;
+    // A cap is reached by money. Words reserve it for a time only.
+    let full = paid >= o.hard_cap;
     // Where an earlier end needs notice, a full offering stays open until its end.
     let may_end = o.exemption.profile().early_end_notice_days.is_none();
     if over || (full && may_end) {
         let met = firm >= o.soft_cap.unwrap_or(0);
         let (by, why) = match (met, full) {
-            (true, true) => (Move::Close, "hard_cap_reached"),
+            (true, true) => (Move::Close, reopen::BY_CAP),
             (true, false) => (Move::Close, "end_reached"),
             (false, _) => (Move::Fail, "soft_cap_missed"),
         };
         offering::transition(tx, &mut o, by, CALENDAR, Some(why)).await?;
         return Ok(next_check(&o, now));
     }
-    // A fully committed offering accepts no more subscriptions. It closes when none of them can be withdrawn any more.
+    // A fully committed offering accepts no more subscriptions. It closes when all of them are paid and none can be withdrawn any more.
     let watched = (may_end && o.committed_total >= o.hard_cap).then(|| now + Duration::seconds(CHECK_SECONDS));
     Ok(watched.into_iter().chain(o.closes_at).min())
 }

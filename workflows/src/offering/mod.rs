@@ -7,7 +7,8 @@
 //! 3. **Open.** `publish` opens it, or the calendar at its opening time. In public only a few fields may change. Other changes are a
 //!    `material_change`, which every subscriber must confirm.
 //! 4. **Calendar.** Each move is one commit with its event and its next time in `timers` (`engine::timer`). The calendar closes the
-//!    offering at its end, or when it is full of money that nobody can withdraw. It lets it fail below its soft cap.
+//!    offering at its end, or when it is full of money that nobody can withdraw. It lets it fail below its soft cap. One that closed by its cap and has room again can
+//!    be opened again (`reopen`).
 //! 5. **Follow-up.** When the end or the terms change, the calendar updates the subscriptions page by page. Two numbers on each
 //!    subscription say which calendar and which terms it has seen, so a late page finds its work and nobody is accepted or bound by unseen
 //!    changes.
@@ -24,6 +25,7 @@
 mod calendar;
 mod cancel;
 mod change;
+mod reopen;
 mod review;
 
 use chrono::{DateTime, Duration, Utc};
@@ -35,6 +37,7 @@ use muniment_domain::{Error, Result, holding, issuer, subscription};
 pub use calendar::on_timer;
 pub use cancel::{CANCEL, Ended, Request, cancel, check, end};
 pub use change::{add_document, change, create, material_change};
+pub use reopen::reopen;
 pub use review::{approve, request_changes, submit};
 
 use crate::engine::timer;

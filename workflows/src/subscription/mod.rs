@@ -10,9 +10,11 @@
 //!    the hard cap is never exceeded, and a move that ends a subscription gives the reserved amount back in its commit.
 //! 5. **Timers.** The end of the cooling-off period makes it `binding`, an overdue payment `expired`, and silence about changed terms a
 //!    refusal. A right with a deadline is checked against the time, even if the timer is late.
-//! 6. **Money.** A payment is recorded once for its bank reference. What ends while money is there stays `refund_pending` until all of it
+//! 6. **Words.** A promise reserves a bounded part of the cap: less before the identity is approved, and then only for some hours. An offering
+//!    closes by its cap when all of it is paid.
+//! 7. **Money.** A payment is recorded once for its bank reference. What ends while money is there stays `refund_pending` until all of it
 //!    is returned.
-//! 7. **Acceptance.** `accept` evaluates the rules again and fixes the quantity. From then on a mint may take it, and an unfinished mint
+//! 8. **Acceptance.** `accept` evaluates the rules again and fixes the quantity. From then on a mint may take it, and an unfinished mint
 //!    refuses every cancellation.
 
 mod accept;
@@ -24,7 +26,7 @@ mod withdraw;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
-use muniment_domain::{Code, Error, Result, offering, operation_item};
+use muniment_domain::{Code, Error, Result, investor, offering, operation_item};
 
 pub use accept::{accept, reject};
 pub use payment::{Receipt, record, refund};
@@ -49,6 +51,10 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
     let (offering, mut s) = subscription::lock_row(tx, &Scope::All, id).await?;
     let now = tx.now();
     subscription::renew_window(tx, &offering, &mut s).await?;
+    if s.verify_by.is_some_and(|by| by <= now) && (s.is_paid() || investor::is_approved(tx, &s.investor_id).await?) {
+        s.verify_by = None;
+        subscription::save(tx, &mut s).await?;
+    }
     // After a long outage one move can make the next one due at once.
     while let Some((by, reason)) = due(&s, now) {
         subscription::transition(tx, &offering, &mut s, by, CALENDAR, reason).await?;
@@ -60,7 +66,9 @@ fn due(s: &Subscription, now: DateTime<Utc>) -> Option<(Move, &'static str)> {
     if s.next_due().is_none_or(|at| at > now) {
         return None;
     }
+    let unverified = s.verify_by.is_some_and(|by| by <= now);
     match s.status {
+        Status::Committed | Status::Binding if unverified => Some((Move::Expire, "identity_not_approved")),
         Status::Committed => Some((Move::Bind, "")),
         Status::PendingReconfirmation => Some((Move::Lapse, "not_reconfirmed")),
         Status::Binding => Some((Move::Expire, "payment_overdue")),

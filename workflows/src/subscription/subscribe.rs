@@ -62,7 +62,7 @@ pub async fn subscribe(
     let offering = offering::lock_row(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
     let investor = Investor::lock_row(tx, &investor_id).await?;
-    let record = eligibility::verdict(checks(tx, &offering, &investor, asked).await?)?;
+    let record = eligibility::verdict(checks(tx, settings, &offering, &investor, asked).await?)?;
     let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
     if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
         muniment_domain::wallet::insert_unverified(tx, &investor.id, new.address).await?;
@@ -70,6 +70,8 @@ pub async fn subscribe(
     let now = tx.now();
     let cooling_off_expires_at = offering.cooling_off_expires_at(now);
     let payment_due_at = payment_due_at(tx, settings, cooling_off_expires_at).await?;
+    let hours = limits::current(tx, settings).await?.1.unverified_hours;
+    let verify_by = (investor.kyc_status != "approved").then_some(now + Duration::hours(hours.into()));
     let new = New {
         offering: &offering,
         investor_id: &investor.id,
@@ -77,6 +79,7 @@ pub async fn subscribe(
         wallet: wallet.map(|wallet| wallet.address),
         cooling_off_expires_at,
         payment_due_at,
+        verify_by,
         payment_method: offering.payment_methods.split(' ').next().unwrap_or_default(),
         reference: asked.reference.as_deref(),
         consent_document_id: asked.consent_document_id.as_deref(),
@@ -95,7 +98,7 @@ pub async fn preview(tx: &mut Tx, settings: &Settings, asked: &SubscribeRequest,
     let investor = Investor::find(tx, &investor_id).await?;
     let offering = offering::find(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
-    let mut checks = checks(tx, &offering, &investor, asked).await?;
+    let mut checks = checks(tx, settings, &offering, &investor, asked).await?;
     let wallet = match wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await {
         Ok(wallet) => wallet,
         Err(refused) if refused.refusal().is_some() => {
@@ -129,7 +132,15 @@ pub async fn payment_due_at(tx: &mut Tx, settings: &Settings, from: DateTime<Utc
     Ok(from + Duration::days(days.into()))
 }
 
-async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &SubscribeRequest) -> Result<Vec<Check>> {
+async fn checks(
+    tx: &mut Tx,
+    settings: &Settings,
+    offering: &Offering,
+    investor: &Investor,
+    asked: &SubscribeRequest,
+) -> Result<Vec<Check>> {
+    let limits = limits::current(tx, settings).await?.1;
+    let room = Some(eligibility::read_room(tx, offering, investor, &limits).await?);
     let standing: Relation = eligibility::read_relation(tx, offering, &investor.id, None).await?;
     let amount = asked.amount.minor();
     let mut checks = eligibility::evaluate(&Facts {
@@ -139,6 +150,7 @@ async fn checks(tx: &mut Tx, offering: &Offering, investor: &Investor, asked: &S
         amount,
         held: 0,
         standing,
+        room,
         acknowledged: &asked.acknowledgements,
         now: tx.now(),
     });

@@ -6,6 +6,7 @@ use crate::db::Tx;
 use crate::investment_limit::{Finances, Limit};
 use crate::investor::Screening;
 use crate::offering::Offering;
+use crate::policy::Limits;
 use crate::sql::{Sql, sql};
 use crate::subscription::{self, Status, Subscription};
 use crate::{Code, Error, Result, token, wallet};
@@ -96,9 +97,44 @@ pub struct Facts<'a> {
     /// The money received and not refunded, in minor units.
     pub held: i64,
     pub standing: Relation,
+    /// What a commitment may reserve before a payment; none after the commitment.
+    pub room: Option<Room>,
     /// What the investor has acknowledged.
     pub acknowledged: &'a [String],
     pub now: DateTime<Utc>,
+}
+
+/// How much of an offering may be reserved by words alone, in minor units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Room {
+    /// For this investor.
+    pub own: i64,
+    /// For all investors whose identity is not approved, together; none if this investor's is.
+    pub unverified: Option<i64>,
+}
+
+/// Reads the room of an investor. The caller has locked the offering. One minimum investment is always allowed.
+pub async fn read_room(tx: &mut Tx, offering: &Offering, investor: &Investor, limits: &Limits) -> Result<Room> {
+    let share = |percent: u32| {
+        let share = i128::from(offering.hard_cap) * i128::from(percent) / 100;
+        i64::try_from(share).unwrap_or(i64::MAX).max(offering.minimum_investment)
+    };
+    let (own, unverified) = sql("select
+            cast(coalesce(sum(case when s.investor_id = $2 then s.amount else 0 end), 0) as bigint),
+            cast(coalesce(sum(case when i.kyc_status <> 'approved' then s.amount else 0 end), 0) as bigint)
+        from subscriptions s join investors i on i.id = s.investor_id
+        where s.offering_id = $1 and s.received_amount - s.refunded_amount < s.amount and s.status in :reserving")
+    .words(":reserving", &Status::RESERVING)
+    .bind((&offering.id, &investor.id))
+    .row::<(i64, i64)>(tx)
+    .await?;
+    Ok(match investor.kyc_status.as_str() {
+        "approved" => Room { own: share(limits.unpaid_investor_percent) - own, unverified: None },
+        _ => Room {
+            own: share(limits.unverified_investor_percent) - own,
+            unverified: Some(share(limits.unverified_total_percent) - unverified),
+        },
+    })
 }
 
 /// Reads the relation of an investor to an offering, without one subscription.

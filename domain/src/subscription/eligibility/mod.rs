@@ -6,7 +6,7 @@ mod facts;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-pub use facts::{Facts, Investor, Relation, Stage, read_relation};
+pub use facts::{Facts, Investor, Relation, Room, Stage, read_relation, read_room};
 
 use super::reservation;
 use crate::investor::Screening;
@@ -16,7 +16,7 @@ use crate::offering::choice::KycRequirement;
 use crate::{Code, Error, country};
 
 /// The version of the rules. Stored checks name it, to show later which rules applied.
-pub const RULES_VERSION: i64 = 4;
+pub const RULES_VERSION: i64 = 5;
 
 /// The result of one rule.
 #[derive(Debug)]
@@ -45,6 +45,7 @@ pub fn evaluate(facts: &Facts<'_>) -> Vec<Check> {
             ("investor_limit", investor_limit),
             ("means", within_means),
             ("hard_cap", hard_cap),
+            ("reservation", reserved_by_words),
             ("holder_cap", holder_cap),
         ],
         Stage::Accept => &[
@@ -271,6 +272,23 @@ fn within_means(f: &Facts<'_>) -> Option<Error> {
 
 fn hard_cap(f: &Facts<'_>) -> Option<Error> {
     (f.offering.committed_total + f.amount > f.offering.hard_cap).then(|| reservation::exceeded(f.offering))
+}
+
+/// A cap fills with money. What is only promised reserves a bounded part of it.
+fn reserved_by_words(f: &Facts<'_>) -> Option<Error> {
+    let room = f.room?;
+    let (left, what) = match room.unverified {
+        None => (room.own, "Before a payment the investor can reserve at most"),
+        Some(all) if all < room.own => (all, "Investors whose identity is not approved can together reserve only"),
+        Some(_) => (room.own, "Before the identity is approved the investor can reserve at most"),
+    };
+    let left = left.max(0);
+    if f.amount <= left {
+        return None;
+    }
+    let left = Money::from_minor(left).to_string();
+    let detail = format!("{what} {left} {} more of this offering.", f.offering.currency);
+    Some(Error::field("/amount", "reservation_limit_exceeded", detail).with_params(json!({ "available": left })))
 }
 
 fn holder_cap(f: &Facts<'_>) -> Option<Error> {

@@ -30,7 +30,7 @@ fn somebody() -> Investor {
 fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Facts<'a> {
     let standing = Relation { wallet_verified: Some(true), ..Relation::default() };
     let now = chrono::DateTime::UNIX_EPOCH;
-    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, acknowledged: &[], now }
+    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, room: None, acknowledged: &[], now }
 }
 
 /// The code of the first refusal.

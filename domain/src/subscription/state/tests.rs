@@ -14,6 +14,7 @@ fn the_state_table_allows_exactly_these_moves() {
         (S::Committed, M::Cancel, S::Cancelled),
         (S::Committed, M::Bind, S::Binding),
         (S::Committed, M::ChangeTerms, S::PendingReconfirmation),
+        (S::Committed, M::Expire, S::Expired),
         (S::Committed, M::Reject, S::Rejected),
         (S::Committed, M::End, S::Cancelled),
         (S::PendingReconfirmation, M::Withdraw, S::Cancelled),
