@@ -36,6 +36,7 @@ mod force_transfer;
 mod foreign_key;
 mod freeze;
 mod funding;
+mod guessing;
 mod holdings;
 mod installation;
 mod investment_limit;

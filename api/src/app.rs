@@ -17,6 +17,7 @@ use crate::auth::Auth;
 use crate::config::rates::Rates;
 use crate::config::{Config, Limits, Webhooks};
 use crate::failure::Failure;
+use crate::http::places::Places;
 use crate::http::rate::Limiter;
 
 /// The state of the REST interface. Clones share it.
@@ -32,6 +33,8 @@ pub struct App {
     pub limits: Arc<Limits>,
     /// The room for requests that are in work at once.
     pub room: Arc<Semaphore>,
+    /// The bodies that are being received, by network.
+    pub bodies: Places,
     /// Idempotency keys of requests in progress in this process.
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
     /// Whether the list of offerings is public.
@@ -64,6 +67,7 @@ impl App {
             settings: Arc::new(config.engine.clone()),
             limits: Arc::new(config.limits.clone()),
             room: Arc::new(Semaphore::new(config.limits.requests_max)),
+            bodies: Places::default(),
             keys_in_use: Arc::default(),
             public_offering_list: config.public_offering_list,
             webhooks: config.webhooks,

@@ -56,6 +56,15 @@ pub async fn reset(tx: &mut Tx, subject: &str) -> Result<()> {
     Ok(())
 }
 
+/// Resets a counter and those of its parts, whose names continue it after a colon.
+pub async fn reset_all(tx: &mut Tx, subject: &str) -> Result<()> {
+    sql("delete from attempt_counters where subject = $1 or subject like $2")
+        .bind((subject, format!("{subject}:%")))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// Takes back one count after a success, if other attempts of the same subject can have failed.
 pub async fn decrement(tx: &mut Tx, subject: &str) -> Result<()> {
     sql("update attempt_counters set failures = failures - 1, blocked_until = null

@@ -94,9 +94,9 @@ async fn check(
     let token = match (route.access, headers.get(header::AUTHORIZATION)) {
         (Access::Open, _) => return Ok(()),
         (Access::Door, _) => {
-            limit(route.rate.name(), &origin.network(), route.rate.per_minute(&app.rates))?;
+            // What a page of another origin sends costs its reader nothing.
             origin::check_page(headers, &app.limits.origins)?;
-            return Ok(());
+            return limit(route.rate.name(), &origin.network(), route.rate.per_minute(&app.rates));
         }
         (_, None) if route.is_public(app) => {
             limit(anonymous.name(), &origin.network(), anonymous.per_minute(&app.rates))?;

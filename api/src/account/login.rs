@@ -2,6 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
+use axum::http::HeaderMap;
 use chrono::{DateTime, Duration};
 use muniment_domain::db::Tx;
 use muniment_domain::login_attempt::{self, Outcome};
@@ -11,6 +12,7 @@ use muniment_domain::{email_link, second_factor};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
+use super::device::Device;
 use super::throttle::Attempt;
 use super::{second_factor as factor, session};
 use crate::app::App;
@@ -57,7 +59,8 @@ pub struct SecondFactorAsked {
 
 /// Log in with e-mail address and password.
 ///
-/// Opens a session, or asks for the second factor. An unknown address and a wrong password get the same answer.
+/// Opens a session, or asks for the second factor. An unknown address and a wrong password get the same answer. The cookie
+/// `muniment_device` makes the device known: sent with the next login, it keeps guesses from other devices from making this one wait.
 #[utoipa::path(
     post,
     path = "/v1/auth/login",
@@ -65,12 +68,17 @@ pub struct SecondFactorAsked {
     responses((status = 200, body = LoggedIn)),
     extensions(("x-codes" = json!(["invalid_credentials", "account_disabled", "login_throttled"]))),
 )]
-pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Login>) -> Result<Json<LoggedIn>> {
+pub async fn login(
+    State(app): State<App>,
+    origin: Origin,
+    device: Device,
+    Input(body): Input<Login>,
+) -> Result<(HeaderMap, Json<LoggedIn>)> {
     session::check_device(body.device_name.as_deref())?;
-    let attempt = Attempt::on_email(&app, &body.email, &origin).await?;
+    let attempt = Attempt::on_email(&app, &body.email, &origin, &device).await?;
     let known = user::by_email(&mut app.db.read().await?, &body.email).await?;
     let stored = known.as_ref().and_then(|user| user.password_hash.as_deref());
-    let verdict = app.auth.passwords.compare(body.password.clone(), stored).await?;
+    let verdict = attempt.judged(&app, app.auth.passwords.compare(body.password.clone(), stored)).await?;
     let Some(person) = known.as_ref().filter(|user| verdict.right && is_shown(&app, user)) else {
         refused(&app, known.as_ref(), &origin, &attempt).await?;
         let problem = Problem::new(Code::InvalidCredentials, "The e-mail address or the password is wrong.");
@@ -107,12 +115,13 @@ pub async fn login(State(app): State<App>, origin: Origin, Input(body): Input<Lo
         .await?;
         tx.commit(Point::Account).await?;
         let (mfa_token, methods) = (mfa_token(&app, &person), ["totp", "recovery_code"]);
-        return Ok(Json(LoggedIn::SecondFactor(SecondFactorAsked { mfa_required: true, mfa_token, methods })));
+        let asked = SecondFactorAsked { mfa_required: true, mfa_token, methods };
+        return Ok((HeaderMap::new(), Json(LoggedIn::SecondFactor(asked))));
     }
     let opened = session::open(&mut tx, &person, "pwd", &origin, body.device_name.as_deref()).await?;
     tx.commit(Point::Account).await?;
     let tokens = session::answer(&app, &opened, &person)?;
-    Ok(Json(LoggedIn::Tokens(Box::new(tokens))))
+    Ok((device.header(&app, &person.email), Json(LoggedIn::Tokens(Box::new(tokens)))))
 }
 
 /// Where it is nobody's business which addresses have an account, one that is not proved is as if it were not there: whoever registered with it
@@ -145,8 +154,9 @@ pub struct Verification {
 pub async fn verify_second_factor(
     State(app): State<App>,
     origin: Origin,
+    device: Device,
     Input(body): Input<Verification>,
-) -> Result<Json<session::Tokens>> {
+) -> Result<(HeaderMap, Json<session::Tokens>)> {
     session::check_device(body.device_name.as_deref())?;
     let person = mfa_person(&app, &body.mfa_token).await?.ok_or_else(|| {
         Problem::new(Code::MfaInvalid, "The mfa_token is invalid or older than five minutes. Log in again.")
@@ -154,7 +164,7 @@ pub async fn verify_second_factor(
     if person.status != Status::Active {
         return Err(Problem::new(Code::AccountDisabled, "The account is disabled."));
     }
-    let attempt = Attempt::on_user(&app, &person.id, &origin).await?;
+    let attempt = Attempt::on_code(&app, &person.id, &origin).await?;
     let mut tx = app.db.begin().await?;
     let person = unchanged(&mut tx, &person).await?;
     if !factor::shows(&app, &mut tx, &person.id, &body.code).await? {
@@ -165,7 +175,7 @@ pub async fn verify_second_factor(
     attempt.succeeded(&mut tx).await?;
     let opened = session::open(&mut tx, &person, "pwd otp", &origin, body.device_name.as_deref()).await?;
     tx.commit(Point::Account).await?;
-    session::answer(&app, &opened, &person).map(Json)
+    Ok((device.header(&app, &person.email), Json(session::answer(&app, &opened, &person)?)))
 }
 
 /// The person as they are now: a password that was changed, or an account that was disabled, while the old one was compared opens nothing.

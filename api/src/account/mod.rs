@@ -1,5 +1,6 @@
 //! A user's own account: registration, login, sessions, password, second factor.
 
+mod device;
 pub mod email;
 pub mod login;
 pub mod me;

@@ -13,7 +13,7 @@ use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
 
 use super::email;
-use super::throttle::Attempt;
+use super::throttle::{self, Attempt};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::auth::password;
@@ -54,9 +54,10 @@ pub async fn change(
 ) -> Result<StatusCode> {
     let session_id = principal.session()?.id.clone();
     password::check("/new_password", &body.new_password, &principal.0.email)?;
-    let attempt = Attempt::on_user(&app, &principal.0.user_id, &origin).await?;
+    let attempt = Attempt::on_password(&app, &principal.0.user_id, &origin).await?;
     let user = user::find(&mut app.db.read().await?, &principal.0.user_id).await?;
-    if !app.auth.passwords.compare(body.current_password, user.password_hash.as_deref()).await?.right {
+    let compared = app.auth.passwords.compare(body.current_password, user.password_hash.as_deref());
+    if !attempt.judged(&app, compared).await?.right {
         return Err(Problem::new(Code::InvalidCredentials, "The current password is wrong."));
     }
     let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
@@ -145,6 +146,7 @@ pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<
     let user = User { password_hash: Some(hash), status: Status::Active, email_verified_at: verified, ..user };
     user::update(&mut tx, &user, "user.password_changed").await?;
     session::revoke_all(&mut tx, &user.id, None, "password_changed").await?;
+    throttle::lift(&app, &mut tx, &user.email).await?;
     tx.commit(Point::Account).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -132,7 +132,7 @@ pub async fn confirm(
 ) -> Result<StatusCode> {
     let session_id = principal.session()?.id.clone();
     let user_id = &principal.0.user_id;
-    let attempt = Attempt::on_user(&app, user_id, &origin).await?;
+    let attempt = Attempt::on_code(&app, user_id, &origin).await?;
     let mut tx = app.db.begin().await?;
     let factor = second_factor::find(&mut tx, user_id).await?.filter(|factor| factor.confirmed_at.is_none());
     let factor = factor.ok_or_else(|| {

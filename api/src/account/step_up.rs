@@ -60,7 +60,10 @@ pub async fn step_up(
     let (pointer, Some(shown)) = wanted else {
         return Err(Problem::field(wanted.0, "required", "Send this field to confirm your identity."));
     };
-    let attempt = Attempt::on_user(&app, user_id, &origin).await?;
+    let attempt = match guarded {
+        true => Attempt::on_code(&app, user_id, &origin).await?,
+        false => Attempt::on_password(&app, user_id, &origin).await?,
+    };
     let (mut tx, amr) = if pointer == "/code" {
         let mut tx = app.db.begin().await?;
         if !factor::shows(&app, &mut tx, user_id, &shown).await? {
@@ -68,7 +71,8 @@ pub async fn step_up(
         }
         (tx, "pwd otp")
     } else {
-        if !app.auth.passwords.compare(shown, person.password_hash.as_deref()).await?.right {
+        let compared = app.auth.passwords.compare(shown, person.password_hash.as_deref());
+        if !attempt.judged(&app, compared).await?.right {
             return Err(Problem::new(Code::InvalidCredentials, "The password is wrong."));
         }
         (app.db.begin().await?, "pwd")

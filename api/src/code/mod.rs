@@ -60,6 +60,10 @@ codes! {
         "The path does not take this query parameter.",
         "Remove the parameter. `detail` lists the parameters of the path."
     ];
+    BodyTimeout = "body_timeout", 408, "The body did not arrive in time" [
+        "The server waits only some seconds for the whole body of a request.",
+        "Send the request again. If the connection is slow, send less at once."
+    ];
     InvalidHeader = "invalid_header", 400, "A header is invalid" [
         "The value of a request header has the wrong form.",
         "Correct the header. `detail` names it."

@@ -80,6 +80,12 @@ pub struct Limits {
     pub body_bytes_max: usize,
     /// How many connections are served at once; further callers wait.
     pub connections_max: usize,
+    /// How many connections one address has at once; further ones are closed. Trusted proxies have no such limit.
+    pub connections_per_address_max: usize,
+    /// How many bodies one network sends at once; further ones are turned away.
+    pub bodies_per_network_max: usize,
+    /// How long a caller may take to send the body, in seconds.
+    pub body_seconds_max: u64,
     /// How many requests are in work at once; further ones are turned away.
     pub requests_max: usize,
     /// How long a request may take, in seconds.
@@ -131,6 +137,9 @@ impl Default for Limits {
         Self {
             body_bytes_max: 256 * 1024,
             connections_max: 1024,
+            connections_per_address_max: 256,
+            bodies_per_network_max: 64,
+            body_seconds_max: 10,
             requests_max: 512,
             request_timeout_seconds: 15,
             shutdown_seconds: 30,

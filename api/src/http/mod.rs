@@ -8,6 +8,7 @@ pub mod instant;
 pub mod json;
 pub mod origin;
 pub mod pages;
+pub mod places;
 pub mod rate;
 pub mod request_id;
 pub mod trace;

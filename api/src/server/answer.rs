@@ -3,9 +3,9 @@
 use std::any::Any;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody};
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
@@ -13,7 +13,9 @@ use tracing::field::{Empty, display};
 
 use crate::app::App;
 use crate::code::Code;
-use crate::http::error::{PROBLEM_JSON, Problem};
+use crate::http::body;
+use crate::http::error::{PROBLEM_JSON, Problem, Result};
+use crate::http::origin::Origin;
 use crate::http::request_id::{self, RequestId};
 use crate::http::trace;
 use crate::server::routes::ROUTES;
@@ -63,8 +65,26 @@ fn is_probe(path: &str) -> bool {
 }
 
 /// The layer within: it limits the number of open requests and the duration of each. The transaction of a request that takes too long is
-/// rolled back.
+/// rolled back. The body is read before, so that slow senders take no place from others.
 pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Response {
+    let sound = one_host(request.headers());
+    // Bytes of a body that was not read, or whose length two headers could tell differently, must not become the next request.
+    let ends = sound.is_err() || request.headers().contains_key(header::TRANSFER_ENCODING) || too_long(&app, &request);
+    let mut response = match sound {
+        Ok(()) => placed(app, request, next).await,
+        Err(problem) => problem.into_response(),
+    };
+    if ends || response.status() == StatusCode::REQUEST_TIMEOUT || response.status() == StatusCode::PAYLOAD_TOO_LARGE {
+        response.headers_mut().insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
+}
+
+async fn placed(app: App, request: Request, next: Next) -> Response {
+    let request = match received(&app, request).await {
+        Ok(request) => request,
+        Err(problem) => return problem.into_response(),
+    };
     // Health checks are answered under any load.
     let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
     let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
@@ -72,6 +92,36 @@ pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Resp
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
+    }
+}
+
+fn too_long(app: &App, request: &Request) -> bool {
+    let length =
+        request.headers().get(header::CONTENT_LENGTH).and_then(|text| text.to_str().ok()?.parse::<usize>().ok());
+    length.is_some_and(|length| length > app.limits.body_bytes_max)
+}
+
+/// Two parties that read another Host would take the request for different ones.
+fn one_host(headers: &HeaderMap) -> Result<()> {
+    if headers.get_all(header::HOST).iter().count() == 1 {
+        return Ok(());
+    }
+    Err(Problem::new(Code::InvalidHeader, "Send exactly one Host header."))
+}
+
+/// The request with its whole body. One that says that it is too large is left unread: the route refuses it by its head.
+async fn received(app: &App, request: Request) -> Result<Request> {
+    if request.body().is_end_stream() || too_long(app, &request) {
+        return Ok(request);
+    }
+    let (parts, content) = request.into_parts();
+    let origin = Origin::of(&parts.headers, parts.extensions.get(), &app.limits.trusted_proxies);
+    let place = app.bodies.take(origin.network(), app.limits.bodies_per_network_max);
+    let _held = place.ok_or_else(|| Problem::unavailable("too many bodies of one network are being received"))?;
+    let limit = Duration::from_secs(app.limits.body_seconds_max);
+    match tokio::time::timeout(limit, body::read(content, app.limits.body_bytes_max)).await {
+        Ok(read) => Ok(Request::from_parts(parts, Body::from(read?))),
+        Err(_) => Err(Problem::new(Code::BodyTimeout, format!("Send the body within {} seconds.", limit.as_secs()))),
     }
 }
 

@@ -20,6 +20,7 @@ use tower_service::Service;
 use crate::app::App;
 use crate::failure::Failure;
 use crate::http::origin::Peer;
+use crate::http::places::Places;
 use crate::server::media;
 use crate::server::router::router;
 
@@ -47,14 +48,18 @@ pub async fn bind(address: SocketAddr, key: &str) -> Result<TcpListener, Failure
 pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> Result<(), Failure> {
     let address = listener.local_addr().map_err(Failure::new)?;
     let room = Arc::new(Semaphore::new(app.limits.connections_max));
+    let (limits, by_address) = (app.limits.clone(), Places::default());
     let (router, connections) = (router(app), TaskTracker::new());
     tracing::info!(server.address = %address, "listening");
     while let Some(accepted) = stop.run_until_cancelled(accept(&listener, &room)).await {
         let (stream, peer, place) = accepted?;
+        let most =
+            if limits.trusted_proxies.contains(&peer.0) { usize::MAX } else { limits.connections_per_address_max };
+        let Some(held) = by_address.take(peer.network(), most) else { continue };
         let (router, stop) = (router.clone(), stop.clone());
         connections.spawn(async move {
             converse(stream, peer, router, stop).await;
-            drop(place);
+            drop((place, held));
         });
     }
     connections.close();
@@ -70,7 +75,7 @@ async fn accept(
     let place = room.clone().acquire_owned().await.map_err(Failure::new)?;
     loop {
         match listener.accept().await {
-            Ok((stream, address)) => return Ok((stream, Peer(address.ip()), place)),
+            Ok((stream, address)) => return Ok((stream, Peer(address.ip().to_canonical()), place)),
             // Out of file descriptors, or a caller that left: neither is a reason to stop serving the others.
             Err(error) => {
                 tracing::warn!(error.cause = %error, "a connection was not accepted");

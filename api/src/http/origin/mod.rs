@@ -35,6 +35,13 @@ pub struct Origin {
     pub user_agent: String,
 }
 
+impl Peer {
+    /// The network that limits count.
+    pub fn network(self) -> String {
+        network(self.0)
+    }
+}
+
 impl Origin {
     /// Reads it. A proxy's word about the address counts only if the proxy is one of ours.
     pub fn of(headers: &HeaderMap, peer: Option<&Peer>, trusted: &[IpAddr]) -> Self {
@@ -55,14 +62,19 @@ impl Origin {
         Self { ip, user_agent: agent.chars().take(AGENT_CHARACTERS_MAX).collect() }
     }
 
-    /// The network that limits count. One household has a whole /64 of IPv6.
+    /// The network that limits count.
     pub fn network(&self) -> String {
-        match self.ip {
-            IpAddr::V4(ip) => ip.to_string(),
-            IpAddr::V6(ip) => {
-                let [a, b, c, d, ..] = ip.segments();
-                format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
-            }
+        network(self.ip)
+    }
+}
+
+/// The network of an address. One household has a whole /64 of IPv6.
+fn network(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => {
+            let [a, b, c, d, ..] = ip.segments();
+            format!("{a:x}:{b:x}:{c:x}:{d:x}::/64")
         }
     }
 }

@@ -12,9 +12,9 @@ use crate::http::error::{Problem, Result};
 
 /// After a minute an untouched bucket is full again, so it can be forgotten.
 const WINDOW_SECONDS: i64 = 60;
-/// How many buckets one window of one limit has room for; callers beyond it share one.
+/// How many buckets one window of one limit has room for. A full window gives way to the next one at once: strangers never share a bucket, and
+/// who fills the table makes it forget at most itself and what was idle.
 const BUCKETS_MAX: usize = 10_000;
-const CROWD: &str = "everybody else";
 
 /// The state of a caller's bucket after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -82,12 +82,11 @@ impl Limiter {
 
 impl Windows {
     fn bucket(&mut self, who: &str, full: Bucket, now: DateTime<Utc>) -> &mut Bucket {
-        if (now - self.began).num_seconds() >= WINDOW_SECONDS {
+        let full_table = self.now.len() >= BUCKETS_MAX && !self.now.contains_key(who);
+        if full_table || (now - self.began).num_seconds() >= WINDOW_SECONDS {
             self.before = std::mem::take(&mut self.now);
             self.began = now;
         }
-        let room = self.now.len() < BUCKETS_MAX || self.now.contains_key(who);
-        let who = if room { who } else { CROWD };
         let known = self.before.get(who).copied();
         self.now.entry(who.to_owned()).or_insert_with(|| known.unwrap_or(full))
     }
