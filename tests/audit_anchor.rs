@@ -120,4 +120,50 @@ on_both_databases! {
         assert_eq!((ok, found.last()), (json!(false), Some(&json!("signature_invalid"))));
         server.process.kill();
     }
+
+    async fn the_anchor_file_names_what_was_done_and_no_day_is_signed_twice(database: Database) {
+        let api = ApiFixture::new(database).await;
+        write_entries(&api, 2, 5).await;
+        let mut server = api.start().await;
+        let auditor = api.person(&server, "auditor", Role::Auditor).await;
+        api.until("an anchor exists", async || api.count("audit_anchors").await == 1).await;
+        // A graceful stop notes the newest head, which no anchor covers yet.
+        api.until("all is sealed", async || api.count("audit_unsealed").await == 0).await;
+        server.process.terminate(PATIENCE);
+        let newest = api.count("audit_seals").await;
+        assert!(newest > 5);
+        let found = async || {
+            let (status, text) = api.launch_as(&["audit", "verify"]).output();
+            let at = text.find('{').unwrap_or(0);
+            let verdict: Value = serde_json::Deserializer::from_str(&text[at..]).into_iter().next().unwrap().unwrap();
+            let named = verdict["anchor_file"].as_array().unwrap_or_else(|| panic!("{text}")).iter();
+            let named: Vec<_> = named.map(|one| one["finding"].as_str().unwrap().to_owned()).collect();
+            (status.success(), named)
+        };
+        assert_eq!(found().await, (true, vec![]));
+
+        // The tail is cut where no anchor is.
+        let lines = api.rows("select id, detail from audit_log order by id").await;
+        let hashes = api.rows("select cast(position as text), hash, prev_hash, audit_id from audit_seals order by position").await;
+        forge(&api, &["delete from audit_unsealed", &format!("delete from audit_log where id = '{}'", hashes.last().unwrap()[3]),
+            &format!("delete from audit_seals where position = {newest}")]).await;
+        assert_eq!(found().await, (false, vec!["tail_cut".to_owned()]));
+
+        // A line is changed and the chain computed anew, and the anchor of its day deleted.
+        forge(&api, &["update audit_log set action = 'something else' where id = (select audit_id from audit_seals where position = 3)",
+            "delete from audit_anchors", "insert into audit_unsealed (audit_id) select audit_id from audit_seals", "delete from audit_seals"]).await;
+        let db = open(&api.database.url()).await;
+        seal_all(&db).await;
+        db.close().await;
+        let (ok, named) = found().await;
+        assert!(!ok && ["line_changed", "anchor_deleted", "tail_cut"].iter().all(|what| named.contains(&(*what).to_owned())), "{named:?}");
+        assert!(!lines.is_empty());
+
+        // The next start does not sign the forged day.
+        let server = api.start().await;
+        assert!(server.process.line_with("its day is not signed again", PATIENCE).is_some());
+        assert_eq!(api.count("audit_anchors").await, 0);
+        let (ok, _) = flaws(&server, &auditor).await;
+        assert_eq!(ok, json!(false));
+    }
 }

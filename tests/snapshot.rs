@@ -57,6 +57,21 @@ on_both_databases! {
         assert_eq!(fixture.site.count("timers where subject_id like 'dist_%'").await, 0);
     }
 
+    async fn leaving_out_a_holder_takes_a_second_person(database: Database) {
+        let fixture = PayoutFixture::new(database, 3).await;
+        for (number, left_out, wanted) in [(0, vec![0, 1], "awaiting_approval"), (1, vec![77], "approved")] {
+            let mut body = fixture.body("direct_payout", "10.00").await;
+            body["excluded_addresses"] = left_out.iter().map(|holder| json!(wallet(*holder).to_checksum(None))).collect();
+            let id = fixture.server.post("/v1/distributions", &format!("draft-{number}"), body).await.text("/id");
+            let key = |verb: &str| format!("{verb}-{number}");
+            fixture.act(&key("snapshot"), &id, "snapshot").await;
+            fixture.reaches(&id, "snapshotted").await;
+            assert_eq!(fixture.act(&key("calculate"), &id, "calculate").await.status, 200);
+            let submitted = fixture.act(&key("submit"), &id, "submit").await;
+            assert_eq!(fixture.shown(&id).await.text("/status"), wanted, "{submitted:?}");
+        }
+    }
+
     async fn transfers_after_the_record_date_change_nothing(database: Database) {
         let fixture = PayoutFixture::new(database, 2).await;
         let before = fixture.site.rows("select wallet_address, balance from holdings order by wallet_address").await;

@@ -1,7 +1,7 @@
 //! An error in the installation is reported clearly, with what to do, at start or on the operation, and loses nothing.
 
 use muniment_workflows::operator::abandon;
-use world::{Database, Engine, Mining, on_both_databases};
+use world::{Database, Engine, Launch, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};
 
@@ -63,6 +63,21 @@ on_both_databases! {
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (1, 1, 0));
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_production_profile_never_starts_the_demo() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("muniment.toml");
+    std::fs::write(&file, "profile = \"production\"\n").unwrap();
+    let launch = || Launch::new::<&str>([]).env("MUNIMENT_DATA", folder.path()).env("MUNIMENT_LISTEN", "127.0.0.1:0");
+    for launch in [launch().env("MUNIMENT_PROFILE", "production"), launch().env("MUNIMENT_CONFIG", &file)] {
+        let mut process = launch.spawn();
+        let status = process.wait(PATIENCE).expect("it refuses to start");
+        assert_eq!(status.code(), Some(1), "{}", process.log());
+        assert_says(&process.log(), &["production", "starts the demo", "muniment run"]);
+    }
+    assert!(!folder.path().join("muniment.db").exists());
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -13,6 +13,7 @@ use muniment_workflows::settings::Settings;
 use muniment_workflows::token::view::TokenViews;
 use tokio::sync::Semaphore;
 
+use crate::audit::file::AnchorFile;
 use crate::auth::Auth;
 use crate::config::rates::Rates;
 use crate::config::{Config, Limits, Webhooks};
@@ -47,6 +48,8 @@ pub struct App {
     pub limiter: Arc<Limiter>,
     /// Recently read token values.
     pub token_views: Arc<TokenViews>,
+    /// What this host saw of the audit log.
+    pub anchor_file: AnchorFile,
     /// Where webhooks may lead.
     pub webhooks: Webhooks,
     chains: Arc<Vec<ChainConfig>>,
@@ -70,6 +73,7 @@ impl App {
             bodies: Places::default(),
             keys_in_use: Arc::default(),
             public_offering_list: config.public_offering_list,
+            anchor_file: AnchorFile::of(config),
             webhooks: config.webhooks,
             chains: Arc::new(config.chains.clone()),
         })

@@ -62,6 +62,12 @@ async fn start(Arguments { config, command }: Arguments) -> Result<(), Failure> 
         Some(Command::OpenApi) => print!("{}", server::document::text()),
         command => {
             let environment: Vec<_> = std::env::vars().collect();
+            let production = Config::is_for_production(config.as_deref(), &environment);
+            if command.is_none() && production {
+                return Err(Failure::new(
+                    "The production profile is set, but `muniment` without a command starts the demo. Use `muniment run`.",
+                ));
+            }
             let config = Config::load(config.as_deref(), &environment)?;
             log::install(&config, command.as_ref().is_some_and(Command::ends_by_itself))?;
             match command {

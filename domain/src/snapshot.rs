@@ -36,6 +36,16 @@ pub struct At {
     pub time: DateTime<Utc>,
 }
 
+/// Which of these wallets hold units in the snapshot of a distribution.
+pub async fn holders_among(tx: &mut Tx, distribution_id: &str, wallets: &[String]) -> Result<Vec<String>> {
+    let held = sql("select wallet_address from snapshot_balances where distribution_id = $1 and balance <> '0' order by wallet_address")
+        .bind(distribution_id)
+        .scalars::<Hex<Address>>(tx)
+        .await?;
+    let named = |held: &Address| wallets.iter().any(|wallet| wallet.parse() == Ok(*held));
+    Ok(held.into_iter().map(|held| held.0).filter(named).map(|held| held.to_checksum(None)).collect())
+}
+
 /// Stores a snapshot with its balances in the order of wallets. A distribution has one snapshot only.
 pub async fn insert(tx: &mut Tx, distribution_id: &str, at: At, balances: &[(Address, u128)]) -> Result<Snapshot> {
     let now = tx.now();

@@ -1,5 +1,5 @@
-//! The anchors of the audit log. After each day the API process signs the end of the hash chain and writes it to its own log, which a
-//! database administrator cannot change.
+//! The anchors of the audit log. After each day the API process signs the end of the hash chain and writes it to its anchor file and its log,
+//! which a database administrator cannot change.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
+use super::file::{AnchorFile, Seen};
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
 use crate::failure::Failure;
-use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 
 /// The type of the signed statement.
@@ -21,30 +21,45 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How many looks go by before the head of the chain is noted again.
 const HEAD_LOOKS: u64 = 12;
 
-/// Writes the anchor of each past day until it is told to stop.
-pub async fn run(app: App, stop: CancellationToken) -> Result<(), Failure> {
-    let (mut noted, mut looks) = (0, 0_u64);
+/// Writes the anchor of each past day until it is told to stop, and notes the head of the chain once more at the end.
+pub async fn run(app: App, file: AnchorFile, stop: CancellationToken) -> Result<(), Failure> {
+    let (mut noted, mut looks, mut refused) = (0, 0_u64, 0);
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-        let mut looked = anchor(&app).await;
+        let mut looked = anchor(&app, &file, &mut refused).await;
         if looked.is_ok() && looks.is_multiple_of(HEAD_LOOKS) {
-            looked = note_head(&app, &mut noted).await;
+            looked = note_head(&app, &file, &mut noted).await;
         }
         looks += 1;
-        if let Err(problem) = looked {
-            tracing::warn!(
-                error.cause = problem.cause(),
-                "the database is not available, the audit anchor is tried again"
-            );
+        if let Err(failure) = looked {
+            tracing::warn!(error.cause = %failure, "the audit anchor was not written and is tried again");
         }
     }
-    Ok(())
+    note_head(&app, &file, &mut noted).await
 }
 
-async fn anchor(app: &App) -> Result<()> {
+async fn anchor(app: &App, file: &AnchorFile, refused: &mut i64) -> Result<(), Failure> {
     loop {
-        let drafted = audit::draft(&mut app.db.read().await?).await?;
+        let mut tx = app.db.read().await?;
+        let stored: Vec<_> = audit::anchors(&mut tx).await?;
+        let drafted = audit::draft(&mut tx).await?;
+        drop(tx);
+        // An anchor of another host is noted as well, so that each host refuses to sign its day again.
+        let genuine =
+            stored.iter().filter(|a| app.auth.tokens.read_statement(TYPE, &a.signature) == Some(a.statement()));
+        file.note(&app.auth.secrets, app.db.clock().now(), &genuine.map(Seen::anchor).collect::<Vec<_>>())?;
         let Some(draft) = drafted else { return Ok(()) };
-        let signature = app.auth.tokens.sign_statement(TYPE, &draft.statement()).map_err(Problem::internal)?;
+        if draft.from_position <= file.anchored()? {
+            if *refused != draft.from_position {
+                tracing::error!(
+                    audit.day = draft.day,
+                    audit.from = draft.from_position,
+                    "an audit anchor was deleted: its day is not signed again. Run `muniment audit verify` and preserve the database"
+                );
+                *refused = draft.from_position;
+            }
+            return Ok(());
+        }
+        let signature = app.auth.tokens.sign_statement(TYPE, &draft.statement()).map_err(Failure::new)?;
         let anchor = Anchor { signature, ..draft };
         let mut tx = app.db.begin().await?;
         if audit::insert_anchor(&mut tx, &anchor).await? {
@@ -62,9 +77,11 @@ async fn anchor(app: &App) -> Result<()> {
     }
 }
 
-async fn note_head(app: &App, noted: &mut i64) -> Result<()> {
+async fn note_head(app: &App, file: &AnchorFile, noted: &mut i64) -> Result<(), Failure> {
     let head = audit::head(&mut app.db.read().await?).await?;
     if let Some((position, hash)) = head.filter(|(position, _)| position != noted) {
+        let seen = Seen::Head { position, hash: hash.clone() };
+        file.note(&app.auth.secrets, app.db.clock().now(), &[seen])?;
         tracing::info!(audit.head_position = position, audit.head_hash = hash, "the audit anchor is up to date");
         *noted = position;
     }

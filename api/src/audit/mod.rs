@@ -1,10 +1,13 @@
 //! `/v1/audit-log`: who did what, and whether the log was changed since.
 
 pub mod anchor;
+pub mod file;
 pub mod proof;
 mod routes;
 
 pub use routes::routes;
+
+use std::sync::Arc;
 
 use axum::Json;
 use axum::extract::State;
@@ -15,12 +18,14 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use anchor::View as AnchorShown;
+use file::{AnchorFile, Found};
 
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
+use crate::code::Code;
 use crate::config::{Config, database};
 use crate::failure::Failure;
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Place};
 use crate::secrets::Secrets;
@@ -87,27 +92,33 @@ pub async fn verify(State(app): State<App>, uri: Uri) -> Result<Json<View>> {
     let from = parameters.integer("from", 1, i64::MAX)?;
     let to = parameters.text("to").map(|_| parameters.integer("to", 1, i64::MAX)).transpose()?;
     let verdict = audit::verify(&mut app.db.read().await?, from, to, POSITIONS_MAX).await?;
-    Ok(Json(shown(&verdict, Some(&app.auth.tokens))))
+    let head = verdict.head.as_ref().map_or(0, |(position, _)| *position);
+    if from > head.max(1) || to.is_some_and(|to| to < from) {
+        let detail = format!("Nothing is there to verify: the chain has the positions 1 to {head}.");
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
+    let file = app.anchor_file.compare(&mut app.db.read().await?, Some(&app.auth.secrets)).await;
+    Ok(Json(shown(&verdict, Some(&app.auth.tokens), file.map_err(Problem::internal)?)))
 }
 
 /// `muniment audit verify`: all of it. Fails if anything is wrong.
 pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
     // Without the secrets, signatures are neither checked nor created.
-    let tokens = match config.auth.key_file.exists() {
-        true => {
-            let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
-            Some(AccessTokens::new(secrets.into(), &config.auth.issuer, config.auth.access_seconds))
-        }
+    let secrets = match config.auth.key_file.exists() {
+        true => Some(Arc::new(Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?)),
         false => None,
     };
-    let verdict = shown(&audit::verify(&mut db.read().await?, 1, None, i64::MAX).await?, tokens.as_ref());
+    let tokens =
+        secrets.clone().map(|secrets| AccessTokens::new(secrets, &config.auth.issuer, config.auth.access_seconds));
+    let file = AnchorFile::of(config).compare(&mut db.read().await?, secrets.as_deref()).await?;
+    let verdict = shown(&audit::verify(&mut db.read().await?, 1, None, i64::MAX).await?, tokens.as_ref(), file);
     println!("{:#}", json!(verdict));
     if verdict.ok {
         return Ok(());
     }
     Err(Failure::new(
-        "The audit log was changed. See first_bad, unaccounted and the anchors above, and preserve the database.",
+        "The audit log was changed. See first_bad, unaccounted, anchors and anchor_file above, and preserve the database.",
     ))
 }
 
@@ -132,6 +143,8 @@ pub struct View {
     unaccounted: i64,
     /// The anchors, newest first. An anchor that you stored elsewhere and that is missing here was removed.
     anchors: Vec<AnchorShown>,
+    /// What differs from the anchor file of this host, which no database administrator reaches.
+    anchor_file: Vec<Found>,
 }
 
 /// The first position whose entry does not match the hash chain.
@@ -144,12 +157,12 @@ struct Spoilt {
     reason: ChainProblem,
 }
 
-fn shown(verdict: &Verification, tokens: Option<&AccessTokens>) -> View {
+fn shown(verdict: &Verification, tokens: Option<&AccessTokens>, file: Vec<Found>) -> View {
     let anchors: Vec<_> =
         verdict.anchors.iter().map(|weighed| AnchorShown::of(&weighed.anchor, weighed.flaw, tokens)).collect();
     let spoilt = |bad: &Mismatch| Spoilt { position: bad.position, id: bad.audit_id.clone(), reason: bad.flaw };
     View {
-        ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound),
+        ok: verdict.is_ok() && anchors.iter().all(AnchorShown::is_sound) && file.is_empty(),
         from: verdict.from,
         to: verdict.to,
         hash: verdict.hash.clone(),
@@ -159,6 +172,7 @@ fn shown(verdict: &Verification, tokens: Option<&AccessTokens>) -> View {
         unsealed: verdict.unsealed,
         unaccounted: verdict.unaccounted,
         anchors,
+        anchor_file: file,
     }
 }
 

@@ -87,7 +87,8 @@ impl Running {
             let requests = db.for_requests(config.database.connections_max);
             let app = App::new(requests, config)?;
             self.add("secrets", secrets::follow(app.auth.secrets.clone(), self.stop()));
-            self.add("anchor", audit::anchor::run(app.clone(), self.stop()));
+            app.anchor_file.check()?;
+            self.add("anchor", audit::anchor::run(app.clone(), app.anchor_file.clone(), self.stop()));
             self.add("mail", mail::run(config.mail.clone(), config.profile, app.clone(), self.stop()));
             self.add("api", serve::serve(app, listener, self.stop()));
         }

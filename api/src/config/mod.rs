@@ -8,7 +8,7 @@ pub mod mail;
 pub mod rates;
 
 use std::net::{IpAddr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use muniment_activities::config::{ChainConfig, Profile, SignerConfig};
 use muniment_workflows::settings::Settings;
@@ -46,6 +46,8 @@ pub struct Config {
     pub mail: Mail,
     /// Where webhooks may lead.
     pub webhooks: Webhooks,
+    /// The audit log.
+    pub audit: Audit,
     /// The engine's own limits.
     pub engine: Settings,
     /// The chains that are worked on.
@@ -98,6 +100,14 @@ pub struct Limits {
     pub trusted_proxies: Vec<IpAddr>,
 }
 
+/// The audit log.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Audit {
+    /// The anchor file of this host. Empty: `audit-anchors.jsonl` beside `auth.key_file`.
+    pub anchor_file: PathBuf,
+}
+
 /// Where webhooks may lead.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -120,6 +130,7 @@ impl Default for Config {
             auth: Auth::default(),
             mail: Mail::default(),
             webhooks: Webhooks::default(),
+            audit: Audit::default(),
             engine: Settings::default(),
             chains: Vec::new(),
         }
@@ -166,6 +177,15 @@ impl Config {
         let config = overridden(&base, environment)?;
         config.check()?;
         Ok(config)
+    }
+
+    /// Whether somebody chose the production profile, and did not only leave it at its default.
+    pub fn is_for_production(file: Option<&Path>, environment: &[(String, String)]) -> bool {
+        let text = file.and_then(|path| std::fs::read_to_string(path).ok()).unwrap_or_default();
+        let named =
+            text.parse::<toml::Table>().ok().and_then(|table| Some(table.get("profile")?.as_str()? == "production"));
+        let of_environment = environment.iter().rfind(|(name, _)| name == "MUNIMENT_PROFILE");
+        of_environment.map_or(named.unwrap_or(false), |(_, value)| value.trim_matches('"') == "production")
     }
 
     /// A configuration from the text of a file.

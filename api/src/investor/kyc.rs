@@ -14,7 +14,6 @@ use serde_json::json;
 use utoipa::ToSchema;
 
 use super::record::{self, KycView};
-use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -90,7 +89,7 @@ pub struct Handed {
     responses((status = 202, body = Handed, headers(("Location" = String)))),
     extensions(("x-codes" = json!(["not_found", "invalid_state"]))),
 )]
-pub async fn submit(State(app): State<App>, principal: Principal, submission: Submission<Papers>) -> Result<Response> {
+pub async fn submit(State(app): State<App>, submission: Submission<Papers>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }
 

@@ -116,6 +116,11 @@ pub async fn insert_anchor(tx: &mut Tx, a: &Anchor) -> Result<bool> {
     Ok(rows == 1)
 }
 
+/// All anchors, oldest first.
+pub async fn anchors(tx: &mut Tx) -> Result<Vec<Anchor>> {
+    sql("select * from audit_anchors order by from_position").rows(tx).await
+}
+
 /// The newest anchors, newest first, checked against the chain.
 pub(super) async fn checked_anchors(tx: &mut Tx) -> Result<Vec<CheckedAnchor>> {
     let anchors = sql("select * from audit_anchors order by from_position desc limit $1")

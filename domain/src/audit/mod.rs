@@ -11,11 +11,11 @@
 //!    other. The leader of the sweep chains entries in order, each hash over the one before and the entry. Until then, a few
 //!    seconds, an entry is protected like any row.
 //! 5. **Anchor.** A person with all rights can rewrite the chain from some position on. So each day ends with an anchor: a Merkle
-//!    root over its hashes, signed by the key of `auth.key_file`, which the database does not have. The process log has a copy,
-//!    and the head of the chain each minute that it moved (`api/src/audit/anchor.rs`).
-//! 6. **Verify.** Verification computes the chain again and compares it with the anchors. An entry's `proof` leads from its text
-//!    to the root. Entries removed together with their anchor show in the process log only, or in the `anchors`, `head_position`
-//!    and `head_hash` that an auditor noted.
+//!    root over its hashes, signed by the key of `auth.key_file`, which the database does not have. The host's anchor file has a copy,
+//!    and the head of the chain each minute that it moved; its lines are a chain under a key of the host (`api/src/audit/file.rs`). A day
+//!    that the file has is never signed again.
+//! 6. **Verify.** Verification computes the chain again and compares it with the anchors and with the anchor file, and names what was done:
+//!    the tail cut, a line changed, an anchor deleted, a day forged. An entry's `proof` leads from its text to the root.
 
 mod anchor;
 mod guard;
@@ -24,10 +24,10 @@ mod seal;
 mod tree;
 mod verify;
 
-pub use anchor::{Anchor, AnchorProblem, CheckedAnchor, Proof, draft, insert_anchor, proof};
+pub use anchor::{Anchor, AnchorProblem, CheckedAnchor, Proof, anchors, draft, insert_anchor, proof};
 pub(crate) use guard::create_triggers;
 pub use list::{Filter, count, list};
-pub use seal::{chain_entries, head};
+pub use seal::{chain_entries, hash_at, head};
 pub use tree::{Sibling, Side};
 pub use verify::{ChainProblem, Mismatch, Verification, verify};
 

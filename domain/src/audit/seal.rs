@@ -11,6 +11,11 @@ pub async fn head(tx: &mut Tx) -> Result<Option<(i64, String)>> {
     sql("select position, hash from audit_seals order by position desc limit 1").optional(tx).await
 }
 
+/// The hash at a position.
+pub async fn hash_at(tx: &mut Tx, position: i64) -> Result<Option<String>> {
+    sql("select hash from audit_seals where position = $1").bind(position).optional_scalar(tx).await
+}
+
 /// Chains up to `limit` entries in the order of their ids and returns their number. If two processes do it at once, the second is stale.
 pub async fn chain_entries(tx: &mut Tx, limit: i64) -> Result<usize> {
     let lines = sql("select a.* from audit_unsealed u join audit_log a on a.id = u.audit_id order by a.id limit $1")

@@ -5,7 +5,7 @@ use muniment_domain::approval::{self as approvals, Approval, Status as Approved}
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Agreement, agreement};
-use muniment_domain::{Code, Error, Result, daily_unapproved};
+use muniment_domain::{Code, Error, Result, daily_unapproved, snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::{self, About, NewRequest};
@@ -30,6 +30,9 @@ pub struct PayoutList {
     pub currency: String,
     /// Everything that must not change until the payout is executed.
     pub agreement: Agreement,
+    /// Holders that the distribution leaves out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub excluded_holders: Vec<String>,
 }
 
 impl PayoutList {
@@ -59,7 +62,7 @@ pub fn about(r: &Named, what: &str) -> About {
 }
 
 /// Submits a distribution for execution. While the amounts submitted in a day stay below the threshold, it is approved at once. From the
-/// threshold on, a second person must approve it.
+/// threshold on, or if it leaves out a holder, a second person must approve it.
 pub async fn submit(
     tx: &mut Tx,
     settings: &Settings,
@@ -86,7 +89,10 @@ pub async fn submit(
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
     let threshold = limits::current(tx, settings).await?.1.payout_dual_control_threshold;
-    if daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, threshold).await? {
+    // Leaving out a holder takes a second person, like the exclusion of a single entitlement.
+    let left_out = snapshot::holders_among(tx, id, &d.excluded_addresses.0).await?;
+    if left_out.is_empty() && daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, threshold).await?
+    {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));
@@ -97,6 +103,7 @@ pub async fn submit(
         gross_total,
         currency: d.currency.clone(),
         agreement: agreed,
+        excluded_holders: left_out,
     };
     check(tx, &list).await?;
     let request = NewRequest::new(ACTION, list.about(), &list)?;

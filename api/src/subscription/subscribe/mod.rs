@@ -19,7 +19,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -71,7 +70,6 @@ pub struct Body {
 pub async fn subscribe(
     State(app): State<App>,
     Path(offering_id): Path<String>,
-    principal: Principal,
     uri: Uri,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
