@@ -127,14 +127,16 @@ on_both_databases! {
         let mut server = api.start().await;
         let auditor = api.person(&server, "auditor", Role::Auditor).await;
         api.until("an anchor exists", async || api.count("audit_anchors").await == 1).await;
-        // A graceful stop notes the newest head, which no anchor covers yet.
-        api.until("all is sealed", async || api.count("audit_unsealed").await == 0).await;
         server.process.terminate(PATIENCE);
+        // The newest entries have no anchor yet; the file has the end of the chain.
+        write_entries(&api, 0, 3).await;
         let newest = api.count("audit_seals").await;
-        assert!(newest > 5);
+        let mut server = api.start().await;
+        assert!(server.process.line_with(&format!("audit.head_position={newest}"), PATIENCE).is_some());
+        server.process.terminate(PATIENCE);
         let found = async || {
             let (status, text) = api.launch_as(&["audit", "verify"]).output();
-            let at = text.find('{').unwrap_or(0);
+            let at = text.find("{\n").unwrap_or_else(|| panic!("{text}"));
             let verdict: Value = serde_json::Deserializer::from_str(&text[at..]).into_iter().next().unwrap().unwrap();
             let named = verdict["anchor_file"].as_array().unwrap_or_else(|| panic!("{text}")).iter();
             let named: Vec<_> = named.map(|one| one["finding"].as_str().unwrap().to_owned()).collect();
@@ -143,7 +145,6 @@ on_both_databases! {
         assert_eq!(found().await, (true, vec![]));
 
         // The tail is cut where no anchor is.
-        let lines = api.rows("select id, detail from audit_log order by id").await;
         let hashes = api.rows("select cast(position as text), hash, prev_hash, audit_id from audit_seals order by position").await;
         forge(&api, &["delete from audit_unsealed", &format!("delete from audit_log where id = '{}'", hashes.last().unwrap()[3]),
             &format!("delete from audit_seals where position = {newest}")]).await;
@@ -157,7 +158,6 @@ on_both_databases! {
         db.close().await;
         let (ok, named) = found().await;
         assert!(!ok && ["line_changed", "anchor_deleted", "tail_cut"].iter().all(|what| named.contains(&(*what).to_owned())), "{named:?}");
-        assert!(!lines.is_empty());
 
         // The next start does not sign the forged day.
         let server = api.start().await;

@@ -99,7 +99,7 @@ on_both_databases! {
 
     async fn an_overloaded_server_counts_no_wrong_password(database: Database) {
         let mut api = ApiFixture::new(database).await;
-        api.set("auth", "password_memory_kib", "65536");
+        api.set("auth", "password_memory_kib", "32768");
         let server = start(&mut api).await;
         let (mut busy, mut attempts) = (0, 0);
         while busy < 6 && attempts < 60 {
@@ -121,7 +121,7 @@ on_both_databases! {
         }
         assert!(busy > 0, "the gate was never full");
         assert_eq!(log_in(&server, "198.51.100.1", ADA, PASSWORD, None).await.status, 200);
-        assert_eq!(api.count("attempt_counters where subject like 'account:%' and failures > 1").await, 0);
+        assert_eq!(api.count("attempt_counters where subject like 'account:%:198.51.100.1'").await, 0);
     }
 
     async fn strangers_do_not_take_the_places_of_others(database: Database) {
@@ -162,7 +162,7 @@ on_both_databases! {
                     client.send("POST", "/v1/auth/login", &headers, Some(body)).await.map(|answer| answer.status)
                 }
             });
-            futures::stream::iter(ask).for_each_concurrent(40, |asked| async { drop(asked.await) }).await;
+            futures::stream::iter(ask).buffer_unordered(40).collect::<Vec<_>>().await;
         }
         let newcomer = log_in(&server, "198.51.100.200", ADA, PASSWORD, None).await;
         assert_eq!(newcomer.status, 200, "{newcomer:?}");

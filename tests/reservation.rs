@@ -64,7 +64,11 @@ on_both_databases! {
         let mut fixture = SubscriptionFixture::new(database, |o| (o.hard_cap, o.closes_at) = (200_000, Some(end))).await;
         let path = format!("/v1/offerings/{}", fixture.offering);
         let id = fixture.binding("2000.00").await;
-        let due = format!("update timers set due_at = '{}' where subject_id = '{}'", Utc::now().to_rfc3339(), fixture.offering);
+        let due = format!(
+            "insert into timers (subject_id, due_at) values ('{}', '{}') on conflict (subject_id) do update set due_at = excluded.due_at",
+            fixture.offering,
+            Utc::now().to_rfc3339()
+        );
         let tick = async |fixture: &mut SubscriptionFixture| {
             fixture.write(&due).await;
             fixture.at(Clock::manual(Utc::now() + Duration::seconds(5)), None).await;

@@ -20,12 +20,14 @@ async fn proves_a_wallet(person: &Person) {
     assert_eq!(person.post(&path, json!({ "signature": signature })).await.status, 200, "{claimed:?}");
 }
 
-async fn resets_the_password(server: &Server, email: &str, password: &str) {
+async fn resets_the_password(server: &Server, email: &str, earlier: &str, password: &str) -> String {
     let forgotten = json!({ "email": email });
     server.anonymous().change("POST", "/v1/auth/password/forgot", Some(forgotten)).await.unwrap();
-    let body = json!({ "token": server.mailed("reset_password", email).await, "new_password": password });
+    let token = server.mailed_after(earlier, "reset_password", email).await;
+    let body = json!({ "token": token, "new_password": password });
     let reset = server.anonymous().change("POST", "/v1/auth/password/reset", Some(body)).await.unwrap();
     assert_eq!(reset.status, 204, "{reset:?}");
+    token
 }
 
 on_both_databases! {
@@ -65,12 +67,12 @@ on_both_databases! {
         proves_a_wallet(&mallory).await;
         assert_eq!(mallory.post("/v1/auth/mfa/totp", json!({})).await.status, 200);
         api.write("update second_factors set confirmed_at = created_at").await;
-        let endpoint = json!({ "url": "https://93.184.215.14/", "event_types": ["*"] });
+        let endpoint = json!({ "url": "https://portal.example/hooks", "event_types": ["*"] });
         let told = mallory.post("/v1/webhooks/endpoints", endpoint).await;
         assert_eq!(told.status, 201, "{told:?}");
         api.write("update users set email_verified_at = null").await;
 
-        resets_the_password(&server, ADA, PASSWORD).await;
+        let first = resets_the_password(&server, ADA, "", PASSWORD).await;
         assert_eq!(mallory.session_status().await.0, 401);
         let ada = Person::log_in(&server, ADA).await;
         assert_eq!(ada.get("/v1/investor/wallets").await.body["data"], json!([]));
@@ -81,7 +83,7 @@ on_both_databases! {
         // What the owner makes after the proof survives the next reset.
         proves_a_wallet(&ada).await;
         api.write("delete from email_links").await;
-        resets_the_password(&server, ADA, "another horse battery staple").await;
+        resets_the_password(&server, ADA, &first, "another horse battery staple").await;
         let again = server.log_in(ADA, "another horse battery staple").await;
         let ada = Person::of(&server, &again).await;
         assert_eq!(ada.get("/v1/investor/wallets").await.body["data"][0]["verified"], json!(true));

@@ -13,7 +13,7 @@ use muniment_workflows::settings::Settings;
 use muniment_workflows::token::view::TokenViews;
 use tokio::sync::Semaphore;
 
-use crate::audit::file::AnchorFile;
+use crate::anchor_file::AnchorFile;
 use crate::auth::Auth;
 use crate::config::rates::Rates;
 use crate::config::{Config, Limits, Webhooks};

@@ -2,6 +2,7 @@
 
 mod access;
 mod account;
+mod anchor_file;
 mod api_key;
 mod app;
 mod approval;

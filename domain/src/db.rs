@@ -1,7 +1,8 @@
 //! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is a server; the URL decides.
 
-use std::fs::File;
+use std::fs::{File, Permissions};
 use std::ops::{Deref, DerefMut};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
@@ -108,6 +109,9 @@ impl Db {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
+        if !in_memory {
+            keep_private(options.get_filename())?;
+        }
         // The connection stays open, because an in-memory database ends with it.
         let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
         // A local file needs no ping before use.
@@ -303,6 +307,13 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
                 Ok(true)
             })
         })
+}
+
+/// Only the owner of the process reads the database. SQLite gives its other files the same mode.
+fn keep_private(database: &Path) -> Result<()> {
+    let failed = |e: std::io::Error| Error::Database(sqlx::Error::Io(e));
+    let file = File::options().append(true).create(true).mode(0o600).open(database).map_err(failed)?;
+    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)
 }
 
 async fn lock(database: &Path) -> Result<File> {

@@ -103,7 +103,7 @@ impl Attempt {
         for subject in &self.own {
             attempt_counter::reset(tx, subject).await?;
         }
-        for subject in &self.network {
+        if let Some(subject) = &self.network {
             attempt_counter::decrement(tx, subject).await?;
         }
         Ok(())

@@ -12,7 +12,7 @@ use muniment_domain::api_key::{self, ApiKey, New, Scope};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::user::Role;
+use muniment_domain::user::{self, Role};
 use muniment_domain::{Code, Error};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
@@ -213,7 +213,7 @@ pub struct Rotation {
 
 /// Replace an API key.
 ///
-/// The new key has the same rights. The old key works until the overlap ends. A repeated request with the same Idempotency-Key returns the
+/// The new key has the same rights, and the lifetime of the old one; a platform key keeps its end. The old key works until the overlap ends. A repeated request with the same Idempotency-Key returns the
 /// same new key.
 #[utoipa::path(
     post,
@@ -243,13 +243,15 @@ impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
+        let staff = user::find(tx, &by.actor).await?.roles.is_staff();
         let new = New {
             user_id: &old.user_id,
             name: &old.name,
             scopes: &old.scopes,
             allowed_cidrs: &old.allowed_cidrs,
             per_minute: old.per_minute,
-            expires_at: tx.now() + (old.expires_at - old.created_at),
+            // Two admins agreed on the end of a platform key; one alone does not move it.
+            expires_at: if staff { old.expires_at } else { tx.now() + (old.expires_at - old.created_at) },
             approval_id: None,
             secret: secret(app),
         };

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-use super::file::{AnchorFile, Seen};
+use crate::anchor_file::{AnchorFile, Seen};
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
 use crate::failure::Failure;

@@ -1,7 +1,6 @@
 //! `/v1/audit-log`: who did what, and whether the log was changed since.
 
 pub mod anchor;
-pub mod file;
 pub mod proof;
 mod routes;
 
@@ -18,8 +17,8 @@ use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
 
 use anchor::View as AnchorShown;
-use file::{AnchorFile, Found};
 
+use crate::anchor_file::{AnchorFile, Found};
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
 use crate::code::Code;

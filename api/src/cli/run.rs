@@ -6,6 +6,7 @@ use muniment_activities::chain::Chain;
 use muniment_activities::config::Profile;
 use muniment_activities::signer::Signer;
 use muniment_domain::db::Db;
+use muniment_domain::row_security;
 use muniment_workflows::engine::Engine;
 use tokio::net::TcpListener;
 use tokio::signal::unix::{SignalKind, signal};
@@ -46,6 +47,12 @@ pub async fn run(config: Config, roles: Roles) -> Result<(), Failure> {
     // Before anything else, so that a port that is taken changes nothing.
     let listener = if roles.api { Some(serve::bind(config.listen, "MUNIMENT_LISTEN").await?) } else { None };
     let db = database::open_current(&config).await?;
+    if config.profile == Profile::Production && row_security::applies(&db).await? == Some(false) {
+        return Err(Failure::new(
+            "The database role is a superuser or has BYPASSRLS, so row security does not protect investors' data. In production use a role that \
+             owns the tables and is neither.",
+        ));
+    }
     let mut running = Running::new(&config);
     running.start(&config, db.clone(), listener, roles.worker).await?;
     let ended = running.until_told().await;

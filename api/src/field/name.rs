@@ -10,9 +10,20 @@ const EMAIL_CHARACTERS_MAX: usize = 254;
 const LOCAL_PART_BYTES_MAX: usize = 64;
 const LABEL_BYTES_MAX: usize = 63;
 
+/// Whether a character cannot be seen, or turns the writing direction: two texts with it can look the same.
+pub fn is_hidden(character: char) -> bool {
+    matches!(character, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}' | '\u{17b4}' | '\u{17b5}' | '\u{180b}'..='\u{180e}'
+        | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{3164}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
+}
+
 /// Validates a name.
 pub fn check_name(pointer: &'static str, name: &str) -> Result<()> {
     let length = name.trim().chars().count();
+    if name.chars().any(is_hidden) {
+        let detail = "The name has a character that cannot be seen or that turns the writing direction.";
+        return Err(Problem::field(pointer, "name_format", detail));
+    }
     if (1..=NAME_CHARACTERS_MAX).contains(&length) && !name.chars().any(char::is_control) {
         return Ok(());
     }

@@ -21,7 +21,8 @@ pub fn line<T: AsRef<str>>(cells: impl IntoIterator<Item = T>) -> String {
 fn cell(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r']);
     let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
+    // Some spreadsheets split at a semicolon or a tab.
+    if text.contains([',', ';', '\t', '"', '\n', '\r']) { format!("\"{}\"", text.replace('"', "\"\"")) } else { text }
 }
 
 #[cfg(test)]
@@ -33,6 +34,7 @@ mod tests {
         assert_eq!(cell("Ada Brandt"), "Ada Brandt");
         assert_eq!(cell("Brandt, \"Ada\""), "\"Brandt, \"\"Ada\"\"\"");
         assert_eq!(cell("=1+1"), "'=1+1");
+        assert_eq!(cell("a;=1+1"), "\"a;=1+1\"");
         assert_eq!(line(["a", "=b"]), "a,'=b\r\n");
     }
 }

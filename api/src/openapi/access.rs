@@ -119,7 +119,7 @@ pub fn codes(route: &Route, operation: &mut Value) -> BTreeSet<&'static str> {
         codes.extend([Code::CsrfTokenMissing, Code::CsrfTokenInvalid, Code::CsrfTokenExpired]);
     }
     if route.writes() {
-        codes.extend([Code::PayloadTooLarge, Code::UnsupportedMediaType]);
+        codes.extend([Code::BodyTimeout, Code::PayloadTooLarge, Code::UnsupportedMediaType]);
     }
     if operation["requestBody"].is_object() {
         codes.extend([Code::MalformedJson, Code::ValidationFailed]);

@@ -22,6 +22,7 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::amount::Amount;
 use crate::field::id::location;
+use crate::field::name::is_hidden;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 
@@ -147,7 +148,7 @@ fn check_reference(text: &str) -> Result<()> {
         let detail = format!("The reference can have at most {REFERENCE_CHARACTERS_MAX} characters.");
         return Err(Problem::field(pointer, "above_maximum", detail));
     }
-    if text.trim().chars().any(char::is_control) {
+    if text.trim().chars().any(|character| character.is_control() || is_hidden(character)) {
         return Err(Problem::field(pointer, "text_format", "Use one line."));
     }
     Ok(())

@@ -35,8 +35,12 @@ const RESERVED: &[&str] = &[
     "user-agent",
     "via",
     "forwarded",
+    // The services that hand out a machine's own credentials ask for one of these.
+    "metadata",
+    "metadata-flavor",
 ];
-const RESERVED_BEGINNINGS: &[&str] = &["webhook-", "content-", "proxy-", "sec-", "x-forwarded-"];
+const RESERVED_BEGINNINGS: &[&str] =
+    &["webhook-", "content-", "proxy-", "sec-", "x-forwarded-", "x-aws-", "x-google-metadata-", "x-amz-"];
 
 /// Refuses an address that is not of the open internet, by its text and by what its name leads to.
 pub async fn check_url(app: &App, text: &str) -> Result<()> {

@@ -12,7 +12,7 @@
 //!    seconds, an entry is protected like any row.
 //! 5. **Anchor.** A person with all rights can rewrite the chain from some position on. So each day ends with an anchor: a Merkle
 //!    root over its hashes, signed by the key of `auth.key_file`, which the database does not have. The host's anchor file has a copy,
-//!    and the head of the chain each minute that it moved; its lines are a chain under a key of the host (`api/src/audit/file.rs`). A day
+//!    and the head of the chain each minute that it moved; its lines are a chain under a key of the host (`api/src/anchor_file.rs`). A day
 //!    that the file has is never signed again.
 //! 6. **Verify.** Verification computes the chain again and compares it with the anchors and with the anchor file, and names what was done:
 //!    the tail cut, a line changed, an anchor deleted, a day forged. An entry's `proof` leads from its text to the root.

@@ -63,6 +63,24 @@ pub async fn list(tx: &mut Tx, investor_id: &str) -> Result<Vec<Document>> {
     sql("select * from investor_documents where investor_id = $1 order by id").bind(investor_id).rows(tx).await
 }
 
+/// A consent is the investor's word for one subscription. Only one that ended without a mint lets it be used again.
+async fn check_unused(tx: &mut Tx, document_id: &str) -> Result<()> {
+    let used = sql(
+        "select id from subscriptions where consent_document_id = $1
+            and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') order by id limit 1",
+    )
+    .bind(document_id)
+    .optional_scalar::<String>(tx)
+    .await?;
+    match used {
+        None => Ok(()),
+        Some(used) => {
+            let detail = format!("The consent {document_id} is already used for {used}. File a new one.");
+            Err(Error::field("/consent_document_id", "already_used", detail))
+        }
+    }
+}
+
 /// Checks that a document is the investor's consent or power of attorney.
 pub async fn check_consent(tx: &mut Tx, investor_id: &str, document_id: &str) -> Result<()> {
     let kind = sql("select kind from investor_documents where id = $1 and investor_id = $2")
@@ -70,7 +88,8 @@ pub async fn check_consent(tx: &mut Tx, investor_id: &str, document_id: &str) ->
         .optional_scalar::<DocumentKind>(tx)
         .await?;
     match kind {
-        Some(DocumentKind::SubscriptionConsent | DocumentKind::PowerOfAttorney) => Ok(()),
+        Some(DocumentKind::PowerOfAttorney) => Ok(()),
+        Some(DocumentKind::SubscriptionConsent) => check_unused(tx, document_id).await,
         _ => {
             let detail = format!("The investor has no consent or power of attorney {document_id}.");
             Err(Error::field("/consent_document_id", Code::NotFound.as_str(), detail))

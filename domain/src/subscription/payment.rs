@@ -128,9 +128,14 @@ pub async fn record(tx: &mut Tx, offering: &Offering, s: &mut Subscription, n: &
     Ok(payment)
 }
 
+/// The reference as it is compared: banks repeat it in other case and with other blanks.
+fn reference_key(reference: &str) -> String {
+    reference.split_whitespace().collect::<Vec<_>>().join(" ").to_lowercase()
+}
+
 async fn known(tx: &mut Tx, n: &NewPayment<'_>) -> Result<Option<Payment>> {
-    sql("select * from payments where method = $1 and external_reference = $2 and kind = $3")
-        .bind((n.method, n.external_reference, n.kind))
+    sql("select * from payments where method = $1 and kind = $2 and (external_reference = $3 or reference_key = $4)")
+        .bind((n.method, n.kind, n.external_reference, reference_key(n.external_reference)))
         .optional(tx)
         .await
 }
@@ -150,10 +155,11 @@ async fn insert(tx: &mut Tx, subscription_id: &str, n: &NewPayment<'_>) -> Resul
         .set("amount", n.amount)
         .set("method", n.method)
         .set("external_reference", n.external_reference)
+        .set("reference_key", reference_key(n.external_reference))
         .set("received_at", n.received_at)
         .set("recorded_by", n.recorded_by)
         .set("created_at", now)
-        .push(" on conflict (method, external_reference, kind) do nothing returning *")
+        .push(" on conflict do nothing returning *")
         .optional::<Payment>(tx)
         .await?;
     // A parallel request has just recorded the reference for another subscription: the caller reads again.

@@ -9,8 +9,8 @@ use muniment_domain::db::Tx;
 use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, email_link};
 
-use crate::staff::access;
-
+/// The action that changes a person's access.
+pub const CHANGE_ACCESS: &str = "change_access";
 /// The waiting time before the requester can approve alone.
 pub const HOURS: i64 = 24;
 /// The approver that is recorded when the requester approves alone.
@@ -28,7 +28,7 @@ pub async fn from(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> R
 }
 
 async fn others(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> Result<i64> {
-    user::admins_besides(tx, maker, if action == access::ACTION { subject_id } else { maker }).await
+    user::admins_besides(tx, maker, if action == CHANGE_ACCESS { subject_id } else { maker }).await
 }
 
 /// Notifies the staff, if the action can be approved alone.

@@ -8,9 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::another_admin;
 use crate::approval_request::About;
-
-/// The name of the action.
-pub const ACTION: &str = "change_access";
+pub use crate::approval_request::lone_admin::CHANGE_ACCESS as ACTION;
 
 /// A change of a person's access.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
