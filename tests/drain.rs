@@ -93,6 +93,39 @@ async fn a_database_that_is_away_for_ten_seconds_loses_nothing() {
     .await;
 }
 
+/// A failover behind a load balancer: the old connections stay open for ever, and nobody answers on them. A single process follows, settles
+/// and signs again by itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_nobody_answers_are_replaced() {
+    with_database_outage(async |wire, site| {
+        let before = site.rows("select cast(head_number as text) from chains").await;
+        let swallowed = std::time::Instant::now();
+        wire.swallow();
+        site.until("the chain is followed again", async || {
+            site.rows("select cast(head_number as text) from chains").await != before
+        })
+        .await;
+        println!("half-open: followed again after {:?}", swallowed.elapsed());
+        assert!(swallowed.elapsed() < Duration::from_secs(60), "{:?}", swallowed.elapsed());
+    })
+    .await;
+}
+
+/// Longer than any loop may fail in a row; the process that starts meanwhile waits too.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_starts_without_its_database_waits_for_it() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2)]).await;
+    let (wire, through) = Wire::before(&site.database.url());
+    site.config.database(&through);
+    wire.close();
+    let mut process = site.launch(&["worker"]).spawn();
+    site.until("it says so", async || process.log().contains("the database is away")).await;
+    wire.open();
+    site.until("it has contacted the chain", async || site.count("lanes").await == 1).await;
+    process.kill();
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn commits_with_lost_responses_are_neither_lost_nor_repeated() {
     with_database_outage(async |wire, _| {

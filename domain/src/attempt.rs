@@ -6,7 +6,7 @@ use sqlx::types::Json;
 
 use crate::Result;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, expect_all_updated};
+use crate::db::{Conn, Tx, expect_all_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -145,7 +145,10 @@ pub struct SendAnswer {
 
 /// Records sends and their answers. An answer never decides a status.
 pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<()> {
-    for portion in portions(answers) {
+    // Rows of attempts are always locked in the order of their hashes, so that two commits cannot deadlock.
+    let mut answers: Vec<&SendAnswer> = answers.iter().collect();
+    answers.sort_by_key(|answer| answer.tx_hash);
+    for portion in portions(&answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
             .with(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ", chain_id)
@@ -157,7 +160,9 @@ pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) ->
 
 /// Records the blocks of these attempts.
 pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
-    for portion in portions(attempts) {
+    let mut attempts: Vec<&Attempt> = attempts.iter().collect();
+    attempts.sort_by_key(|attempt| attempt.tx_hash.0);
+    for portion in portions(&attempts) {
         let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
             from (")
         .values(portion, |a| (a.chain_id, a.tx_hash, a.block_number, a.block_hash, &a.receipt))
@@ -172,11 +177,23 @@ pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
 /// Closes all attempts of these nonces, because their outcome is final.
 pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
     for portion in portions(nonces) {
-        sql("update attempts set open = false from (")
+        let hashes = sql("select a.chain_id, a.tx_hash from attempts a join (")
             .values(portion, |(lane_id, nonce)| (lane_id, nonce))
-            .push(") as v where attempts.lane_id = v.column1 and attempts.nonce = v.column2")
-            .execute(tx)
-            .await?;
+            .push(") as v on a.lane_id = v.column1 and a.nonce = v.column2 where a.open order by a.tx_hash");
+        // The lock takes the rows in the order of their hashes. SQLite has one writer, which needs no lock.
+        let hashes = if matches!(tx.conn, Conn::Postgres(_)) { hashes.push(" for update of a") } else { hashes };
+        let hashes = hashes.rows::<(i64, Hex<B256>)>(tx).await?;
+        for chain in hashes.chunk_by(|a, b| a.0 == b.0) {
+            for portion in portions(chain) {
+                sql("update attempts set open = false where chain_id = ")
+                    .value(portion[0].0)
+                    .push(" and tx_hash in (")
+                    .list(portion.iter().map(|(_, hash)| *hash))
+                    .push(")")
+                    .execute(tx)
+                    .await?;
+            }
+        }
     }
     Ok(())
 }

@@ -145,11 +145,21 @@ pub async fn header(tx: &mut Tx, chain_id: i64, number: i64) -> Result<Option<He
 
 /// Undoes everything above the common ancestor of a reorganisation: headers, and inclusion of transactions. Returns affected steps.
 pub async fn rewind(tx: &mut Tx, chain_id: i64, ancestor: i64) -> Result<u64> {
+    let now = tx.now();
+    // An adopted step has no nonce of ours, so no rebroadcast brings it back: it becomes unsigned again and its operation is woken.
+    sql("update operations set next_action_at = $3
+         where status = 'submitted' and id in (
+             select operation_id from operation_steps
+             where chain_id = $1 and block_number > $2 and state = 'included' and nonce is null)")
+    .bind((chain_id, ancestor, now))
+    .execute(tx)
+    .await?;
     let statements = [
         "delete from chain_blocks where chain_id = $1 and number > $2",
         "delete from foreign_transactions where chain_id = $1 and block_number > $2",
-        "update attempts set block_number = null, block_hash = null, receipt = null where chain_id = $1 and block_number > $2",
-        // An adopted step has no nonce of ours: it becomes unsigned again.
+        // What is above the final block is open, so only the few open attempts are read.
+        "update attempts set block_number = null, block_hash = null, receipt = null \
+         where chain_id = $1 and block_number > $2 and open",
         "update operation_steps set state = 'unsigned', tx_hash = null, block_number = null, block_hash = null \
          where chain_id = $1 and block_number > $2 and state = 'included' and nonce is null",
         "update operation_steps set state = 'signed', tx_hash = null, block_number = null, block_hash = null \

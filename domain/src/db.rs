@@ -19,11 +19,19 @@ use crate::id::Ids;
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::Conn;
-use crate::sql::sql;
+use crate::sql::{answered, sql};
 use crate::{Error, Result, viewer};
 
 /// A connection to a server that was idle for longer is pinged before use.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
+/// How soon a server answers a ping, or begins or ends a transaction. A dead connection costs this once, and is then replaced.
+pub(crate) const PONG: Duration = Duration::from_secs(5);
+/// How soon a transaction begins: the wait for a connection, and one answer.
+const BEGUN: Duration = Duration::from_secs(15);
+/// How soon a server answers the ping before a connection is used. Several dead ones may be tried before a live one.
+const PROBE: Duration = Duration::from_secs(2);
+/// How soon a server commits. A synchronous replica may take its time.
+const COMMITTED: Duration = Duration::from_secs(40);
 /// How long to wait for the lock file: a process that just ended can hold it for a moment longer.
 const LOCK_GRACE: Duration = Duration::from_secs(1);
 /// Timeout of a statement in an HTTP request.
@@ -176,18 +184,27 @@ impl Db {
     pub async fn begin(&self) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(SQLITE_BEGIN).await?),
-            Pools::Postgres(pool) => Conn::Postgres(pool.begin().await?),
+            Pools::Postgres(pool) => Conn::Postgres(answered(BEGUN, pool.begin()).await?),
         };
         Ok(self.tx(conn))
     }
 
     /// Begins a read transaction. On SQLite it is a snapshot; on PostgreSQL (read committed) each statement sees the latest commits.
     pub async fn read(&self) -> Result<Tx> {
+        self.read_with("begin").await
+    }
+
+    /// Begins a read transaction of which every statement sees the same moment, on both databases.
+    pub async fn read_one_moment(&self) -> Result<Tx> {
+        self.read_with("begin isolation level repeatable read, read only").await
+    }
+
+    async fn read_with(&self, begin: &'static str) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(match viewer::begin() {
-                Some(begin) => pool.begin_with(AssertSqlSafe(begin)).await?,
-                None => pool.begin().await?,
+            Pools::Postgres(pool) => Conn::Postgres(match viewer::begin(begin) {
+                Some(begin) => answered(BEGUN, pool.begin_with(AssertSqlSafe(begin))).await?,
+                None => answered(BEGUN, pool.begin_with(begin)).await?,
             }),
         };
         Ok(self.tx(conn))
@@ -202,6 +219,15 @@ impl Db {
             rings: false,
             recorder: Box::new(Recorder::begin()),
         }
+    }
+
+    /// Whether the database answers now.
+    pub async fn answers(&self) -> bool {
+        let asked = async {
+            let mut tx = self.read().await?;
+            sql("select 1").scalar::<i32>(&mut tx).await
+        };
+        tokio::time::timeout(PONG * 2, asked).await.is_ok_and(|answer| answer.is_ok())
     }
 
     /// Closes all connections once they are returned.
@@ -263,7 +289,7 @@ impl Tx {
         point::pass(point, When::Before)?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
-            Conn::Postgres(transaction) => transaction.commit().await?,
+            Conn::Postgres(transaction) => answered(COMMITTED, transaction.commit()).await?,
         }
         if self.rings {
             self.wake_signal.send_modify(|n| *n = n.wrapping_add(1));
@@ -302,10 +328,14 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
             Box::pin(async move {
                 // A connection that was in use a moment ago is alive; a ping would cost every transaction a round trip.
                 if about.idle_for > PROBED_AFTER {
-                    connection.ping().await?;
+                    answered(PROBE, connection.ping()).await?;
                 }
                 Ok(true)
             })
+        })
+        .after_release(|connection, _| {
+            // A connection that nobody answers would keep its place in the pool until the network gives it up.
+            Box::pin(async move { answered(PONG, connection.ping()).await.map(|()| true) })
         })
 }
 

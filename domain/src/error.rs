@@ -113,6 +113,18 @@ impl Error {
         }
     }
 
+    /// Whether the database cannot be reached now. A wrong password or name is no outage.
+    pub fn is_away(&self) -> bool {
+        match self {
+            Self::Database(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => true,
+            // The server starts, stops, or has no place for another connection.
+            Self::Database(sqlx::Error::Database(e)) => {
+                matches!(e.code().as_deref(), Some("57P01" | "57P02" | "57P03" | "53300" | "08006" | "08001"))
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the cause is the content of the rows to be changed. False for database failures and parallel changes.
     pub fn is_row_error(&self) -> bool {
         match self {

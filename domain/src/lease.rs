@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use sqlx::{Connection, PgConnection, Postgres, pool::PoolConnection};
 use tokio::sync::Mutex;
 
 use crate::Result;
-use crate::db::{Conn, Db, Pools};
+use crate::db::{Conn, Db, PONG, Pools, Tx};
 use crate::point::Point;
-use crate::sql::sql;
+use crate::sql::{answered, sql};
 
 /// How long a lease lasts without renewal.
 pub const LEASE_SECONDS: i64 = 15;
@@ -71,17 +71,32 @@ impl Holder {
         let Pools::Postgres(pool) = db.pools() else { return Ok(()) };
         let mut session = self.session.lock().await;
         if let Some(connection) = session.as_mut()
-            && connection.ping().await.is_ok()
+            && answered(PONG, connection.ping()).await.is_ok()
         {
             return Ok(());
         }
+        // Dropped and not closed: nobody may answer at its other end.
+        *session = None;
         // The connection leaves the pool, so that it ends with the process and not after an idle time.
         let pooled: PoolConnection<Postgres> = pool.acquire().await?;
         let mut connection = pooled.detach();
-        sqlx::query("select pg_advisory_lock($1)").bind(self.key).execute(&mut connection).await?;
+        answered(PONG, sqlx::query("select pg_advisory_lock($1)").bind(self.key).execute(&mut connection)).await?;
         *session = Some(connection);
         Ok(())
     }
+}
+
+/// A lease, as the health check shows it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Lease {
+    pub name: String,
+    pub until: DateTime<Utc>,
+}
+
+/// All leases. A loop renews its lease, so an overdue one shows that nobody does its work.
+pub async fn all(tx: &mut Tx) -> Result<Vec<Lease>> {
+    sql("select name, until from leases order by name").rows(tx).await
 }
 
 /// Deletes all leases. SQLite serves one process, so any holder is gone.

@@ -142,6 +142,34 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
     Ok(())
 }
 
+/// Takes back an inclusion in a block that is not part of the chain. Its nonce is explained anew; an adopted step has none, so its operation
+/// is woken.
+pub async fn withdraw_inclusion(tx: &mut Tx, step: &Step) -> Result<()> {
+    let now = tx.now();
+    let state = if step.nonce.is_some() { State::Signed } else { State::Unsigned };
+    sql("update attempts set block_number = null, block_hash = null, receipt = null where chain_id = $1 and tx_hash = $2")
+        .bind((step.chain_id, step.tx_hash))
+        .execute(tx)
+        .await?;
+    if state == State::Unsigned {
+        sql("update operations set next_action_at = $2 where id = $1 and status = 'submitted'")
+            .bind((&step.operation_id, now))
+            .execute(tx)
+            .await?;
+    }
+    let back = Step { state, tx_hash: None, block_number: None, block_hash: None, ..step.clone() };
+    save(tx, &back, State::Included).await
+}
+
+/// Locks a step until the commit, so that a new attempt is not stored beside the verdict on its nonce.
+pub async fn lock_row(tx: &mut Tx, operation_id: &str, position: i64) -> Result<()> {
+    sql("update operation_steps set state = state where operation_id = $1 and position = $2")
+        .bind((operation_id, position))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
 /// The number of signed steps that are not included yet, for each lane of a chain. Lanes without such steps are left out.
 pub async fn in_flight_of_chain(tx: &mut Tx, chain_id: i64) -> Result<HashMap<String, i64>> {
     Ok(sql("select s.lane_id, count(*) from operation_steps s join lanes l on l.id = s.lane_id
@@ -180,6 +208,15 @@ pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Durat
                  where o.id = s.operation_id and o.blocked_reason like $3 and o.updated_at > $4 and o.updated_at <= $5)
          order by block_number, lane_id, nonce limit $6")
     .bind((chain_id, block, format!("{UNREADABLE}:%"), now - pause, now, limit))
+    .rows(tx)
+    .await
+}
+
+/// The steps that adopted a transaction above a block, which is not final yet.
+pub async fn adopted_above(tx: &mut Tx, chain_id: i64, block: i64) -> Result<Vec<Step>> {
+    sql("select * from operation_steps
+         where chain_id = $1 and block_number > $2 and state = 'included' and nonce is null order by operation_id, position")
+    .bind((chain_id, block))
     .rows(tx)
     .await
 }

@@ -18,6 +18,6 @@ pub async fn limited_to<F: Future>(investor_id: Option<&str>, work: F) -> F::Out
 }
 
 /// The statement that begins a restricted read transaction. One message for both commands, so that it costs no extra round trip.
-pub(crate) fn begin() -> Option<String> {
-    VIEWER.try_with(|viewer| format!("begin; set local app.investor_id = '{viewer}'")).ok()
+pub(crate) fn begin(begin: &str) -> Option<String> {
+    VIEWER.try_with(|viewer| format!("{begin}; set local app.investor_id = '{viewer}'")).ok()
 }

@@ -16,6 +16,7 @@ pub struct Config {
     auth: BTreeMap<String, String>,
     rates: BTreeMap<String, String>,
     database: String,
+    second_chain: Option<BTreeMap<String, String>>,
 }
 
 fn quoted(text: &str) -> String {
@@ -61,7 +62,7 @@ impl Config {
             ["anonymous", "login", "read", "write", "operator_write", "token_read", "subscribe", "bulk_retry", "key"];
         let rates = rates.iter().map(|name| (format!("{name}_per_minute"), "0".to_owned())).collect();
         let (root, engine, chain, auth) = (map(&root), map(&engine), map(&chain), map(&auth));
-        Self { root, engine, chain, auth, rates, database: quoted(database) }
+        Self { root, engine, chain, auth, rates, database: quoted(database), second_chain: None }
     }
 
     /// Sets the database.
@@ -102,6 +103,15 @@ impl Config {
         self.chain.insert(key.to_owned(), value.to_owned());
     }
 
+    /// Adds a second chain like the first one, with another id at another node.
+    pub fn second_chain(&mut self, chain_id: u64, node: &str) {
+        let mut chain = self.chain.clone();
+        chain.insert("key".to_owned(), quoted("second"));
+        chain.insert("chain_id".to_owned(), chain_id.to_string());
+        chain.insert("endpoints".to_owned(), format!("[{}]", quoted(node)));
+        self.second_chain = Some(chain);
+    }
+
     /// Sets the node's URL, or the URL of a proxy before it.
     pub fn node(&mut self, url: &str) {
         self.chain("endpoints", &format!("[{}]", quoted(url)));
@@ -122,6 +132,9 @@ impl Config {
         section("[auth]", &self.auth);
         section("[rates]", &self.rates);
         section("[[chains]]", &self.chain);
+        if let Some(second) = &self.second_chain {
+            section("[[chains]]", second);
+        }
         text
     }
 }

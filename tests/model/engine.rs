@@ -177,10 +177,11 @@ impl Engine {
     /// The follower: what it has stored of blocks that are no more is dropped; receipts may be withheld from it.
     pub fn follow(&self, state: &mut State, receipts: bool) {
         let State { view, chain, .. } = state;
-        for (stored, canonical) in view.receipts.iter_mut().zip(&chain.blocks) {
-            if receipts {
+        for (nonce, (stored, canonical)) in view.receipts.iter_mut().zip(&chain.blocks).enumerate() {
+            let passed = self.is(Variant::SeenOnceOrNever) && nonce < view.last as usize && stored.is_none();
+            if receipts && !passed {
                 *stored = canonical.or(stored.filter(|_| self.is(Variant::TrustOrphan)));
-            } else if stored != canonical && !self.is(Variant::TrustOrphan) {
+            } else if !passed && stored != canonical && !self.is(Variant::TrustOrphan) {
                 *stored = None;
             }
         }

@@ -109,6 +109,13 @@ fn a_lane_jams_when_its_counter_is_written_apart() {
 }
 
 #[test]
+fn a_lane_jams_when_a_missed_block_is_never_read_again() {
+    let search = jam(Variant::SeenOnceOrNever, SMALL);
+    report("SeenOnceOrNever", &search);
+    assert!(search.broken.is_some(), "a missed inclusion must leave its operation open for ever");
+}
+
+#[test]
 fn what_can_happen_does_happen() {
     let never: &[Promise] = &[
         ("confirmed in its second cycle", |_, s| s.rows[0].cycle == 0 || s.rows[0].status != Status::Confirmed),

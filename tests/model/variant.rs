@@ -25,6 +25,8 @@ pub enum Variant {
     SettleBeforeFinal,
     /// A stored receipt is believed although its block was replaced.
     TrustOrphan,
+    /// A final block that was walked without its receipts is never looked at again.
+    SeenOnceOrNever,
     /// A cancel counts as done when it is committed.
     CancelIsFailure,
     /// A revert is called failed while the row still says that its nonce is open.

@@ -19,6 +19,8 @@ pub struct Operation {
     pub resolution: Option<String>,
     pub subject: String,
     pub note: String,
+    /// Whether it has a next time, or a cause that it is parked on.
+    pub waits: bool,
 }
 
 #[derive(FromRow)]
@@ -122,7 +124,8 @@ pub async fn facts(stage: &Stage) -> Facts {
         operations: rows(
             stage,
             "select id, kind, status, resolution, subject_id as subject, coalesce(blocked_reason, '') || ' ' || \
-             coalesce(error_code, '') as note from operations order by id",
+             coalesce(error_code, '') as note, next_action_at is not null or (status = 'pending' and blocked_reason is not null) as waits \
+             from operations order by id",
         )
         .await,
         steps: rows(

@@ -29,6 +29,7 @@ impl Oracle {
 
     /// What holds at every moment.
     pub fn judge(&self, facts: &Facts, net: &Net) -> Broken {
+        nothing_sleeps(facts)?;
         one_operation_a_nonce(facts)?;
         no_gap(facts, net)?;
         steps_in_order(facts)?;
@@ -64,6 +65,22 @@ impl Oracle {
             Some(what) => Err(format!("stuck: {what}")),
         }
     }
+}
+
+/// The engine has a reason to come back to every unfinished operation: a time, a cause whose end wakes it, or a transaction on the chain.
+fn nothing_sleeps(facts: &Facts) -> Broken {
+    let on_chain: BTreeSet<&str> = facts
+        .steps
+        .iter()
+        .filter(|s| s.state == "signed" || s.state == "included")
+        .map(|s| s.operation.as_str())
+        .collect();
+    for op in facts.operations.iter().filter(|o| o.status == "pending" || o.status == "submitted") {
+        if !op.waits && !(op.status == "submitted" && on_chain.contains(op.id.as_str())) {
+            return Err(format!("{} is {} and sleeps for ever: {}", op.id, op.status, op.note));
+        }
+    }
+    Ok(())
 }
 
 fn one_operation_a_nonce(facts: &Facts) -> Broken {

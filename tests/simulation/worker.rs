@@ -92,7 +92,7 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
         Move::Check => said(lane::check_all(engine, network).await?),
         Move::Hold => format!("{}", engine.holder.acquire(&engine.db, "chain:31337").await?),
-        Move::Sweep => format!("{} woken", sweep::sweep(engine).await?),
+        Move::Sweep => format!("{} woken, {} probed", sweep::sweep(engine).await?, sweep::probe(engine).await?),
         Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
         Move::Prune => said(sweep::prune(engine).await?),
         Move::Retry(id) => format!("{:?}", retry::retry(engine, &id, PERSON, "try again").await?),

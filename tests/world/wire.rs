@@ -29,6 +29,8 @@ struct Shared {
     state: AtomicU8,
     changed: Notify,
     withheld: AtomicU64,
+    /// How often the existing connections were swallowed.
+    swallowed: AtomicU64,
 }
 
 impl Wire {
@@ -38,7 +40,8 @@ impl Wire {
         listener.set_nonblocking(true).expect("a listener can be made asynchronous");
         let address = listener.local_addr().expect("a bound listener has an address");
         let state = AtomicU8::new(OPEN);
-        let shared = Shared { target, state, changed: Notify::new(), withheld: AtomicU64::new(0) };
+        let shared =
+            Shared { target, state, changed: Notify::new(), withheld: AtomicU64::new(0), swallowed: AtomicU64::new(0) };
         let shared = Arc::new(shared);
         let stage = Stage::run(accept(listener, shared.clone()));
         Self { address, shared, _stage: stage }
@@ -74,6 +77,13 @@ impl Wire {
         self.set(OPEN);
     }
 
+    /// Existing connections become half-open, as after a failover behind a load balancer: nothing comes through any more, and nobody closes
+    /// them. New ones work.
+    pub fn swallow(&self) {
+        self.shared.swallowed.fetch_add(1, Ordering::SeqCst);
+        self.shared.changed.notify_waiters();
+    }
+
     /// Bytes of withheld responses: proof that the fault took effect.
     pub fn withheld_bytes(&self) -> u64 {
         self.shared.withheld.load(Ordering::SeqCst)
@@ -97,9 +107,14 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) {
 async fn relay(mut near: TcpStream, shared: Arc<Shared>) {
     let Ok(mut far) = TcpStream::connect(shared.target).await else { return };
     let (mut request, mut answer) = (vec![0; 16 * 1024], vec![0; 16 * 1024]);
-    let mut deaf = false;
+    let (mut deaf, born) = (false, shared.swallowed.load(Ordering::SeqCst));
     loop {
         let changed = shared.changed.notified();
+        if shared.swallowed.load(Ordering::SeqCst) != born {
+            drop(far);
+            while near.read(&mut request).await.is_ok_and(|length| length > 0) {}
+            return;
+        }
         match shared.state.load(Ordering::SeqCst) {
             CLOSED => return,
             DEAF => deaf = true,

@@ -4,7 +4,7 @@ use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
-use muniment_workflows::engine::{Engine, Network};
+use muniment_workflows::engine::{Engine, Network, queue};
 use muniment_workflows::operator::lane;
 
 use crate::cli::arguments::{ChainCommand, LaneCommand, LaneReason};
@@ -87,6 +87,7 @@ async fn clear(db: &Db, chain_id: i64, reason: &str) -> Result<(), Failure> {
         return Err(Failure::new(format!("The chain {chain_id} is not halted.")));
     }
     chain::clear_halt(&mut tx, &halted, &format!("{ACTOR}: {reason}")).await?;
+    queue::release(&mut tx, chain_id, "chain_halted").await?;
     tx.commit(Point::Mode).await?;
     println!(
         "The halt of chain {chain_id} is cleared. Work continues if its endpoints show the final block {} again.",

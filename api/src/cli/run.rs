@@ -46,7 +46,7 @@ pub async fn run(config: Config, roles: Roles) -> Result<(), Failure> {
     }
     // Before anything else, so that a port that is taken changes nothing.
     let listener = if roles.api { Some(serve::bind(config.listen, "MUNIMENT_LISTEN").await?) } else { None };
-    let db = database::open_current(&config).await?;
+    let db = database::open_when_there(&config).await?;
     if config.profile == Profile::Production && row_security::applies(&db).await? == Some(false) {
         return Err(Failure::new(
             "The database role is a superuser or has BYPASSRLS, so row security does not protect investors' data. In production use a role that \

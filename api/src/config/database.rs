@@ -1,5 +1,7 @@
 //! Opens the database for a role of the process.
 
+use std::time::Duration;
+
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
@@ -9,15 +11,41 @@ use muniment_workflows::engine::queue;
 use crate::config::Config;
 use crate::failure::Failure;
 
+/// The pause between two tries to reach a database that is away.
+const AWAY: Duration = Duration::from_secs(2);
+
 /// Opens it as it is.
 pub async fn open(config: &Config) -> Result<Db, Failure> {
-    let db = Db::open(&config.database.url, config.database.connections_max, Clock::System, Ids::Random).await;
-    Ok(db?)
+    Ok(connect(config).await?)
+}
+
+async fn connect(config: &Config) -> muniment_domain::Result<Db> {
+    Db::open(&config.database.url, config.database.connections_max, Clock::System, Ids::Random).await
 }
 
 /// Opens it and brings it up to this binary. Several processes may do so at once: the migrations wait for one another.
 pub async fn open_current(config: &Config) -> Result<Db, Failure> {
-    let db = open(config).await?;
+    migrated(open(config).await?).await
+}
+
+/// The same for a process that serves. A server that is away is waited for: after a power cut everything starts at once.
+pub async fn open_when_there(config: &Config) -> Result<Db, Failure> {
+    let mut told = false;
+    loop {
+        match connect(config).await {
+            Err(error) if error.is_away() && config.database.url.starts_with("postgres") => {
+                if !told {
+                    tracing::error!(error.cause = %error, "the database is away; the process starts when it answers");
+                }
+                told = true;
+                tokio::time::sleep(AWAY).await;
+            }
+            opened => return migrated(opened?).await,
+        }
+    }
+}
+
+async fn migrated(db: Db) -> Result<Db, Failure> {
     migrate::run(&db).await?;
     queue::migrate(&db).await?;
     Ok(db)

@@ -130,7 +130,7 @@ struct Attempt {
 )]
 pub async fn read(State(app): State<App>, principal: Principal) -> Result<Response> {
     let current = principal.session()?.id.clone();
-    let mut tx = app.db.read().await?;
+    let mut tx = app.db.read_one_moment().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let account = user::find(&mut tx, &principal.0.user_id).await?;
     let filter = Filter { investor_id: Some(i.id.clone()), ..Filter::default() };

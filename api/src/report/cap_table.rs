@@ -38,7 +38,7 @@ use crate::offering::holder::percentage;
 )]
 pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["offering_id", "format"])?;
-    let mut tx = app.db.read().await?;
+    let mut tx = app.db.read_one_moment().await?;
     let (filter, format) = asked(&mut tx, &parameters).await?;
     let Some(offering_id) = filter.offering_id else {
         return Err(Problem::new(Code::InvalidParameter, "The parameter offering_id is required."));

@@ -2,7 +2,7 @@
 
 use axum::Json;
 use axum::extract::State;
-use muniment_domain::{chain, migrate};
+use muniment_domain::{chain, lease, migrate};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -36,10 +36,24 @@ pub async fn alive() -> Json<Alive> {
 /// The readiness of the service.
 #[derive(Serialize, ToSchema)]
 pub struct Ready {
-    /// `ok`, or `degraded` if a chain does not answer.
+    /// `ok`, or `degraded` if a chain does not answer or a loop of the engine stands still.
     #[schema(example = "ok")]
     status: &'static str,
     chains: Vec<Seen>,
+    /// The loops of the engine that some worker has begun.
+    loops: Vec<Loop>,
+}
+
+/// A loop of the engine, as its lease shows it.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EngineLoop)]
+pub struct Loop {
+    /// `chain:` with the chain's id, which follows and settles; or `sweep`.
+    #[schema(example = "chain:1")]
+    name: String,
+    /// `ok`, or `still` if no worker has renewed the lease in time: the loop hangs, or no worker runs.
+    #[schema(example = "ok")]
+    status: &'static str,
 }
 
 /// The state of a chain as a worker last saw it.
@@ -73,7 +87,13 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
     }
     let mut tx = app.db.read().await?;
     let chains = chain::all(&mut tx).await?;
-    let troubled = chains.iter().any(|chain| chain.halted_reason.is_some() || chain.blocked_reason.is_some());
+    let now = tx.now();
+    let loops = lease::all(&mut tx).await?.into_iter();
+    let loops = loops.map(|l| Loop { name: l.name, status: if l.until < now { "still" } else { "ok" } });
+    let loops: Vec<_> = loops.collect();
+    let stands_still = loops.iter().any(|l| l.status != "ok");
+    let troubled =
+        stands_still || chains.iter().any(|chain| chain.halted_reason.is_some() || chain.blocked_reason.is_some());
     let chains: Vec<_> = chains
         .iter()
         .map(|chain| {
@@ -86,7 +106,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
             Seen { chain_id: chain.chain_id, status, head_block, final_block }
         })
         .collect();
-    Ok(Json(Ready { status: if troubled { "degraded" } else { "ok" }, chains }))
+    Ok(Json(Ready { status: if troubled { "degraded" } else { "ok" }, chains, loops }))
 }
 
 /// The version of the service.

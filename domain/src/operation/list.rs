@@ -48,6 +48,31 @@ pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit
     waiting.with(" order by id limit ", limit).scalars(tx).await
 }
 
+/// The oldest parked operations of each cause: they find out whether it has ended. An operation that has neither a cause nor a next time is
+/// one of them, so that nothing sleeps for ever.
+pub async fn parked(tx: &mut Tx, of_each: i64, limit: i64) -> Result<Vec<Operation>> {
+    sql("select * from operations where id in (
+             select id from (
+                 select id, row_number() over (partition by chain_id, blocked_reason, lane_id order by id) as place
+                 from operations where status = 'pending' and next_action_at is null) parked
+             where place <= $1)
+         order by id limit $2")
+    .bind((of_each, limit))
+    .rows(tx)
+    .await
+}
+
+/// Submitted operations without a next time of which no step is with the chain. A fault left them so, and they are woken.
+pub async fn asleep(tx: &mut Tx, limit: i64) -> Result<Vec<Operation>> {
+    sql("select * from operations o where status = 'submitted' and next_action_at is null
+             and not exists (
+                 select 1 from operation_steps s where s.operation_id = o.id and s.state in ('signed', 'included'))
+         order by id limit $1")
+    .bind(limit)
+    .rows(tx)
+    .await
+}
+
 /// Pending operations with this blocked reason, oldest first.
 pub async fn waiting_for(tx: &mut Tx, chain_id: i64, reason: &str) -> Result<Vec<Operation>> {
     sql("select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id")

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::history::{Line, record_all};
 use super::transition::step_on;
-use super::{Move, Operation};
+use super::{Move, Operation, WAITS_FOR_LANE};
 use crate::Result;
 use crate::db::{Tx, expect_all_updated};
 use crate::rows::portions;
@@ -33,6 +33,52 @@ pub async fn versions(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
         );
     }
     Ok(found)
+}
+
+/// The chains of these operations. Unknown ids are left out.
+pub async fn chains(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
+    let mut found = Vec::with_capacity(ids.len());
+    for portion in portions(ids) {
+        found.extend(
+            sql("select id, chain_id from operations where id in (")
+                .list(portion)
+                .push(")")
+                .rows::<(String, i64)>(tx)
+                .await?,
+        );
+    }
+    Ok(found)
+}
+
+/// Parks pending operations on a cause: nothing wakes them before it ends. The versions stay. Operations that were signed meanwhile are
+/// skipped.
+pub async fn park(tx: &mut Tx, ids: &[&str], cause: &str) -> Result<()> {
+    for portion in portions(ids) {
+        sql("update operations set next_action_at = null, blocked_reason = ")
+            .value(cause)
+            .push(" where status = 'pending' and id in (")
+            .list(portion)
+            .push(")")
+            .execute(tx)
+            .await?;
+    }
+    Ok(())
+}
+
+/// Moves the operations of a chain that are parked on causes with this beginning to the queue of its lanes, because the cause ended.
+/// Returns their number.
+pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str, limit: i64) -> Result<u64> {
+    let beginning = cause.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_") + "%";
+    sql("update operations set blocked_reason = $1
+         where id in (
+             select id from operations
+             where status = 'pending' and next_action_at is null and chain_id = $2 and blocked_reason <> $1
+                 and blocked_reason like $3 escape '\\'
+             order by id limit $4)
+             and status = 'pending' and next_action_at is null")
+    .bind((WAITS_FOR_LANE, chain_id, beginning, limit))
+    .execute(tx)
+    .await
 }
 
 /// Moves operations together, each with its own reason. If one of them has changed since it was read, all fail.

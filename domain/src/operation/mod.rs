@@ -19,10 +19,11 @@ use sqlx::types::Json;
 pub use attention::{Attention, attention};
 pub use history::{Transition, history};
 pub use list::{
-    WAITS_FOR_LANE, by_batch, find, find_live, find_same_call, last_of_batch, unfinished_overdue, waiting_for,
+    WAITS_FOR_LANE, asleep, by_batch, find, find_live, find_same_call, last_of_batch, parked, unfinished_overdue,
+    waiting_for,
     waiting_for_lane,
 };
-pub use many::{find_all, postpone_all, save_all, transition_all, versions};
+pub use many::{chains, find_all, park, postpone_all, release, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, WAKE_AGAIN_SECONDS, find_by_key, insert, insert_all};
 pub use page::{Filter, count, list};
 pub use state::{Move, Status, picture};

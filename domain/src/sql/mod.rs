@@ -8,6 +8,7 @@
 //! compiled once.
 
 mod change;
+mod columns;
 mod value;
 
 #[cfg(test)]
@@ -15,6 +16,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
+use std::time::Duration;
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
@@ -24,6 +26,17 @@ use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 use crate::Result;
 pub use change::{Change, insert_into, update_table};
 pub use value::{Bind, ToSql, Value};
+
+/// Longer than the server's own limit of a statement. A server that is gone answers never, and nothing else would notice.
+const ANSWER: Duration = Duration::from_secs(40);
+
+/// Waits for an answer of the server, but not for ever.
+pub async fn answered<T>(limit: Duration, asked: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
+    tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| {
+        let why = format!("the database did not answer within {limit:?}");
+        Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, why)))
+    })
+}
 
 /// The open transaction of one engine.
 pub enum Conn {
@@ -180,7 +193,7 @@ impl Sql {
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
         Ok(match conn {
             Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
-            Conn::Postgres(conn) => self.for_postgres()?.execute(&mut **conn).await?.rows_affected(),
+            Conn::Postgres(conn) => answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?.rows_affected(),
         })
     }
 
@@ -189,14 +202,20 @@ impl Sql {
     async fn fetch_all(self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
         Ok(match conn {
             Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
-            Conn::Postgres(conn) => Found::Postgres(self.for_postgres()?.fetch_all(&mut **conn).await?),
+            Conn::Postgres(conn) => {
+                let named = columns::named(self, conn).await?;
+                Found::Postgres(answered(ANSWER, named.for_postgres()?.fetch_all(&mut **conn)).await?)
+            }
         })
     }
 
     async fn fetch_optional(self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
         Ok(match conn {
             Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
-            Conn::Postgres(conn) => Found::Postgres(self.for_postgres()?.fetch_optional(&mut **conn).await?),
+            Conn::Postgres(conn) => {
+                let named = columns::named(self, conn).await?;
+                Found::Postgres(answered(ANSWER, named.for_postgres()?.fetch_optional(&mut **conn)).await?)
+            }
         })
     }
 

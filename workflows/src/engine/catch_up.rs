@@ -9,30 +9,21 @@ use muniment_activities::chain::heads::Heads;
 use muniment_activities::chain::logs::LogFilter;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
-use muniment_domain::attempt::{self, Attempt};
-use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
+use muniment_domain::attempt;
+use muniment_domain::chain::{self, Chain as Cursor};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind};
-use muniment_domain::lane::{self as lanes, Lane};
+use muniment_domain::db::Tx;
+use muniment_domain::lane as lanes;
 use muniment_domain::point::Point;
+use muniment_domain::step::{self, State, Step};
 
 use crate::engine::follow::{self, Pass, Walk};
+use crate::engine::used_nonce::{self, KeyUse};
 use crate::engine::{Engine, Network};
-use crate::engine::{foreign, lane};
 
 /// Blocks below the head at which following continues, so that it covers an ordinary reorganisation.
 const WALK_BLOCKS: u64 = 64;
-/// Receipts in one request.
-const RECEIPTS_PER_BATCH: usize = 100;
-/// Nonces above a lane's next nonce that are searched. After a longer gap `lane import` finds the rest.
-const NONCES_MAX: u64 = 64;
-
-/// The use of one key in the gap.
-struct KeyUse {
-    lane: Lane,
-    open: Vec<Attempt>,
-    count: u64,
-}
 
 /// Moves the cursor close to the head, and records the result of every open attempt below it.
 pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &Heads) -> Result<Pass, Walk> {
@@ -42,7 +33,8 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
     let seen = key_uses(engine, network, cursor, to).await?;
     let mut receipts = receipts(engine, network, &seen, gap).await?;
-    let foreign = foreign(network, &seen, &mut receipts, gap).await?;
+    let foreign = used_nonce::foreign_of(network, &seen, &mut receipts, gap).await?;
+    let (adopted, shown) = adopted(engine, network, cursor).await?;
     let announced = heads.finalized.as_ref().map_or(cursor.final_number, |h| h.number.cast_signed());
     let last = if announced >= to.cast_signed() {
         (to.cast_signed(), landing.hash)
@@ -55,15 +47,9 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     let header =
         chain::Header { number: to.cast_signed(), hash: Hex(landing.hash), parent_hash: Hex(landing.parent_hash) };
     chain::add_headers(&mut tx, cursor.chain_id, &[header]).await?;
-    follow::include(&mut tx, cursor.chain_id, &receipts.iter().collect::<Vec<_>>()).await?;
-    for proof in &foreign {
-        lane::note_foreign(&mut tx, proof).await?;
-    }
-    for one in &seen {
-        // In the commit that moves the cursor, so that a later search starts at the old position.
-        let now = lanes::find(&mut tx, &one.lane.id).await?;
-        lane::quarantine_if_ahead(&mut tx, &now, one.count).await?;
-    }
+    keep_adopted(&mut tx, adopted, &shown).await?;
+    // In the commit that moves the cursor, so that a later search starts at the old position.
+    used_nonce::record(&mut tx, cursor.chain_id, &seen, &receipts, &foreign).await?;
     chain::advance(&mut tx, cursor, (to.cast_signed(), landing.hash), last).await?;
     tx.commit(Point::Follow).await?;
     follow::notify_waiters(network, !receipts.is_empty());
@@ -119,10 +105,7 @@ async fn receipts(engine: &Engine, network: &Network, seen: &[KeyUse], gap: (u64
         LogFilter { from_block: gap.0 + 1, to_block: Some(gap.1), addresses: addresses.collect(), topics: Vec::new() };
     let logs = if filter.addresses.is_empty() { Vec::new() } else { network.chain.logs(&filter).await? };
     let logged: BTreeSet<B256> = logs.iter().map(|log| log.tx_hash).filter(|hash| open.contains(hash)).collect();
-    let mut found = Vec::new();
-    for hashes in open.chunks(RECEIPTS_PER_BATCH) {
-        found.extend(network.chain.receipts(hashes).await?.into_iter().flatten());
-    }
+    let mut found = used_nonce::receipts_of(network, &open).await?;
     if let Some(missing) = logged.iter().find(|hash| !found.iter().any(|r| r.tx_hash == **hash)) {
         return Err(Fault::Incomplete(format!("{missing} has an event and no receipt")).into());
     }
@@ -131,37 +114,29 @@ async fn receipts(engine: &Engine, network: &Network, seen: &[KeyUse], gap: (u64
     Ok(found)
 }
 
-/// The used nonces that no known receipt explains, each with the transaction that took it.
-async fn foreign(
-    network: &Network,
-    seen: &[KeyUse],
-    receipts: &mut Vec<Receipt>,
-    gap: (u64, u64),
-) -> Result<Vec<ForeignTransaction>, Walk> {
-    let mut strangers = Vec::new();
-    for one in seen {
-        for nonce in unexplained(one, receipts, gap.0) {
-            let Some((block, taken)) = foreign::find(network, one.lane.signer.0, nonce, gap).await? else { continue };
-            if one.open.iter().any(|a| a.tx_hash.0 == taken.hash) {
-                // The transaction is a known attempt: an endpoint had omitted its receipt.
-                let receipt = network.chain.receipts(&[taken.hash]).await?.pop().flatten();
-                receipts.push(receipt.ok_or_else(|| Fault::Incomplete(format!("{} has no receipt", taken.hash)))?);
-            } else {
-                strangers.push(follow::stranger(network.id(), &block, taken.from, taken.nonce, taken.hash));
-            }
-        }
+/// The adopted steps that are not final yet, and the receipts of their transactions that the chain still has.
+async fn adopted(engine: &Engine, network: &Network, cursor: &Cursor) -> Result<(Vec<Step>, Vec<Receipt>), Walk> {
+    let mut tx = engine.db.read().await?;
+    let adopted = step::adopted_above(&mut tx, cursor.chain_id, cursor.final_number).await?;
+    drop(tx);
+    let hashes: Vec<B256> = adopted.iter().filter_map(|step| step.tx_hash).map(|hash| hash.0).collect();
+    if hashes.is_empty() {
+        return Ok((adopted, Vec::new()));
     }
-    Ok(strangers)
+    let shown = used_nonce::receipts_of(network, &hashes).await?;
+    used_nonce::are_canonical(network, &shown).await?;
+    Ok((adopted, shown))
 }
 
-fn unexplained(one: &KeyUse, receipts: &[Receipt], last: u64) -> Vec<u64> {
-    let explained = |a: &&Attempt| {
-        let below = a.block_number.is_some_and(|number| number.cast_unsigned() <= last);
-        below || receipts.iter().any(|r| r.tx_hash == a.tx_hash.0)
-    };
-    let settled: BTreeSet<i64> = one.open.iter().filter(explained).map(|a| a.nonce).collect();
-    let open: BTreeSet<i64> = one.open.iter().map(|a| a.nonce).filter(|nonce| !settled.contains(nonce)).collect();
-    let next = one.lane.next_nonce.cast_unsigned();
-    let above = next..one.count.min(next + NONCES_MAX);
-    open.into_iter().map(i64::cast_unsigned).filter(|nonce| *nonce < one.count).chain(above).collect()
+/// The rewind woke all adopted steps. Those whose transaction is still in a block stay adopted there.
+async fn keep_adopted(tx: &mut Tx, adopted: Vec<Step>, shown: &[Receipt]) -> Result<(), Walk> {
+    for mut step in adopted {
+        let Some(receipt) = shown.iter().find(|r| step.tx_hash.is_some_and(|hash| hash.0 == r.tx_hash)) else {
+            continue;
+        };
+        step.block_number = Some(receipt.block_number.cast_signed());
+        step.block_hash = Some(Hex(receipt.block_hash));
+        step::save(tx, &step, State::Unsigned).await?;
+    }
+    Ok(())
 }

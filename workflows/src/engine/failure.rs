@@ -3,7 +3,7 @@
 use chrono::Duration;
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_domain::db::Db;
-use muniment_domain::operation::{self, Move, Operation, Problem, Stage};
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
 use muniment_domain::{Error, Result};
@@ -68,8 +68,12 @@ pub async fn block(db: &Db, settings: &Settings, mut ops: Vec<Operation>, reason
     if let Some(op) = ops.iter().find(|op| reason != operation::WAITS_FOR_LANE && !known(op)) {
         tracing::warn!(operation.id = %op.id, reason, "{} operations wait", ops.len());
     }
-    // One that was woken early and waits for the same reason keeps its time.
-    ops.retain(|op| !(known(op) && op.next_action_at.is_some_and(|at| at > now)));
+    // One that was woken early and waits for the same reason is left as it is.
+    let waits = |op: &Operation| match op.status {
+        Status::Pending => op.next_action_at.is_none(),
+        _ => op.next_action_at.is_some_and(|at| at > now),
+    };
+    ops.retain(|op| !(known(op) && waits(op)));
     // Always in the same order, so that two processes cannot deadlock.
     ops.sort_by(|a, b| a.id.cmp(&b.id));
     match block_together(db, settings, &ops, reason).await {
@@ -92,14 +96,11 @@ async fn block_together(db: &Db, settings: &Settings, ops: &[Operation], reason:
         return Ok(());
     }
     let (mut tx, mut ops) = (db.begin().await?, ops.to_vec());
-    // An operation in a lane's queue is taken by the lane. The wake is only a safeguard.
-    let pause = match reason {
-        operation::WAITS_FOR_LANE => queue::LINE_SECONDS,
-        _ => settings.outage_pause_seconds.cast_signed(),
-    };
+    let later = tx.now() + Duration::seconds(settings.outage_pause_seconds.cast_signed());
     for op in &mut ops {
         op.blocked_reason = Some(reason.to_owned());
-        op.next_action_at = Some(tx.now() + Duration::seconds(pause));
+        // A pending operation is parked: the end of the cause wakes it, and not the clock. Thousands of them cost nothing.
+        op.next_action_at = (op.status != Status::Pending).then_some(later);
     }
     operation::save_all(&mut tx, &mut ops).await?;
     tx.commit(Point::Fault).await

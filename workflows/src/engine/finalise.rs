@@ -160,6 +160,9 @@ async fn decide(engine: &Engine, network: &Network, known: &mut Known, one: Fina
         None => network.chain.header(number.cast_unsigned()).await.map_err(fault)?.map(|h| h.hash),
     };
     if canonical != step.block_hash.map(|h| h.0) {
+        if canonical.is_some() {
+            withdraw(engine, &step).await?;
+        }
         return Ok(None);
     }
     let receipt = match stored.clone() {
@@ -187,6 +190,17 @@ async fn decide(engine: &Engine, network: &Network, known: &mut Known, one: Fina
     let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
     let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
     Ok(Some(Settled { op, step, verdict }))
+}
+
+/// Takes back the inclusion of a step in a block that is not part of the chain. Otherwise it would wait for that block for ever.
+async fn withdraw(engine: &Engine, step: &Step) -> Result<()> {
+    tracing::warn!(operation.id = %step.operation_id, "its block is not part of the chain; its transaction is searched again");
+    let mut tx = engine.db.begin().await?;
+    match step::withdraw_inclusion(&mut tx, step).await {
+        Ok(()) => tx.commit(Point::Follow).await,
+        Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
 }
 
 /// The receipt on which the endpoints agree, in the same block: the stored one, or the one that they show now if the stored one was wrong.

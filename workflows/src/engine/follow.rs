@@ -15,7 +15,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
-use muniment_domain::{Error, Result, attempt};
+use muniment_domain::{Error, Result, attempt, lane as lanes};
 use sqlx::types::Json;
 
 use crate::engine::network::BLOCKS_PER_PASS;
@@ -63,8 +63,8 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     match walk(engine, network, &cursor, heads).await {
         Ok(pass) => {
             pace(network, |blocks| (blocks * 2).min(BLOCKS_PER_PASS));
-            if cursor.blocked_reason.is_some() && pass == Pass::Still {
-                unblock(engine, cursor.chain_id).await?;
+            if cursor.blocked_reason.is_some() && pass != Pass::Halted {
+                unblock(engine, network).await?;
             }
             Ok(pass)
         }
@@ -231,7 +231,12 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
 
 /// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys.
 async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
-    let by_us = |t: &&BlockTx| network.signers.contains_key(&t.from);
+    // The lanes of the database, not the keys of this process: another process may sign with a key that this one does not have.
+    let mut tx = engine.db.read().await?;
+    let lanes = lanes::of_chain(&mut tx, network.id()).await?;
+    drop(tx);
+    let signers: HashSet<Address> = lanes.iter().map(|lane| lane.signer.0).collect();
+    let by_us = |t: &&BlockTx| signers.contains(&t.from);
     let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
     let mut known = HashSet::new();
     if !hashes.is_empty() {
@@ -382,9 +387,13 @@ async fn wait_for_answer(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Res
     Ok(Pass::Silent)
 }
 
-async fn unblock(engine: &Engine, chain_id: i64) -> Result<()> {
-    tracing::info!(chain.id = chain_id, "the chain answers again");
+/// Closes the circuit, and lets the chain's operations go on.
+async fn unblock(engine: &Engine, network: &Network) -> Result<()> {
+    tracing::info!(chain.id = network.id(), "the chain answers again");
     let mut tx = engine.db.begin().await?;
-    chain::set_blocked(&mut tx, chain_id, None).await?;
-    tx.commit(Point::Mode).await
+    chain::set_blocked(&mut tx, network.id(), None).await?;
+    queue::release(&mut tx, network.id(), "").await?;
+    tx.commit(Point::Mode).await?;
+    notify_waiters(network, true);
+    Ok(())
 }

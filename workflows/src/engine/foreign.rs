@@ -32,6 +32,21 @@ pub async fn find(
     }
 }
 
+/// A block up to which the nonce was not used, as near to the last block as a few questions find it.
+pub async fn block_before(network: &Network, signer: Address, nonce: u64, last: u64) -> Result<u64, Fault> {
+    let mut back = BLOCKS_PER_READ;
+    while back < last {
+        match network.chain.transaction_count(signer, Tag::Number(last - back)).await {
+            Ok(count) if count <= nonce => return Ok(last - back),
+            Ok(_) => back *= 4,
+            // The blocks that may be read one by one are searched all the same.
+            Err(Fault::Pruned(_)) => return Ok(last.saturating_sub(BLOCKS_READ_MAX)),
+            Err(fault) => return Err(fault),
+        }
+    }
+    Ok(0)
+}
+
 /// The block in which the count passed the nonce, found by binary search.
 async fn block_of_nonce(network: &Network, signer: Address, nonce: u64, between: (u64, u64)) -> Result<u64, Fault> {
     let (mut low, mut high) = between;

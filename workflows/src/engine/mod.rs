@@ -28,6 +28,7 @@ pub mod start;
 pub mod submit;
 pub mod sweep;
 pub mod timer;
+pub mod used_nonce;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -36,8 +36,8 @@ pub const TIMER: &str = "timer";
 /// Operations of one lane that are woken at once: as many as a lane holds in memory. Waking all of them would load the queue without any
 /// gain.
 const WOKEN_OF_A_LINE: usize = 64;
-/// After this time an operation that waits for its lane is woken, if the lane has not taken it.
-pub const LINE_SECONDS: i64 = 300;
+/// Operations that one commit releases.
+const RELEASED_PER_COMMIT: i64 = 5_000;
 
 /// The lag of the database's clock up to which a wake is not late.
 const CLOCKS_APART_SECONDS: i64 = 3600;
@@ -91,10 +91,23 @@ pub async fn line_up(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
     }
     for op in rest {
         op.blocked_reason = Some(operation::WAITS_FOR_LANE.to_owned());
-        op.next_action_at = Some(now + Duration::seconds(LINE_SECONDS));
+        op.next_action_at = None;
     }
     operation::save_all(tx, ops).await?;
     wake_all(tx, &ops.iter().take(WOKEN_OF_A_LINE).collect::<Vec<_>>()).await
+}
+
+/// Lets the operations of a chain that are parked on causes with this beginning go on, because the cause ended. The first of them are woken;
+/// they make the lanes take the others.
+pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
+    let released = operation::release(tx, chain_id, cause, RELEASED_PER_COMMIT).await?;
+    if released > 0 {
+        let first = i64::try_from(WOKEN_OF_A_LINE).unwrap_or(i64::MAX);
+        let ids = operation::waiting_for_lane(tx, chain_id, &[], first).await?;
+        let ops = operation::find_all(tx, &ids.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        wake_all(tx, &ops.iter().collect::<Vec<_>>()).await?;
+    }
+    Ok(released)
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
@@ -138,37 +151,68 @@ pub async fn migrate(db: &Db) -> Result<()> {
     };
     match db.pools() {
         Pools::Sqlite { write, .. } => {
-            apalis_sqlite::SqliteStorage::<()>::migrations().run(write).await.map_err(|e| failed(&e))
+            apalis_sqlite::SqliteStorage::<()>::migrations().run(write).await.map_err(|e| failed(&e))?;
         }
-        Pools::Postgres(pool) => apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e)),
+        Pools::Postgres(pool) => {
+            apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e))?;
+        }
     }
+    index_finished(db).await
 }
 
 fn queue_failed(error: &dyn std::fmt::Display) -> Error {
     Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
 }
 
-/// Deletes finished jobs and workers that ended long ago. The queue never does so itself.
-pub async fn prune(tx: &mut Tx, hours: u64) -> Result<()> {
+/// Deletes finished jobs and workers that ended long ago, up to a limit of jobs. The queue never does so itself. Returns the number of jobs.
+pub async fn prune(tx: &mut Tx, hours: u64, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());
     // apalis names its tables and stores its times differently in each database.
     if matches!(tx.conn, Conn::Sqlite(_)) {
         let oldest = oldest.timestamp();
-        sql("delete from Jobs where status in ('Done', 'Killed') and done_at < $1").bind(oldest).execute(tx).await?;
+        let jobs = sql("delete from Jobs where id in (
+                 select id from Jobs where status in ('Done', 'Killed') and done_at < $1 order by done_at limit $2)")
+        .bind((oldest, limit))
+        .execute(tx)
+        .await?;
         sql("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
             .bind(oldest)
             .execute(tx)
             .await?;
+        Ok(jobs)
     } else {
-        sql("delete from apalis.jobs where status in ('Done', 'Killed') and done_at < $1")
-            .bind(oldest)
-            .execute(tx)
-            .await?;
+        let jobs = sql("delete from apalis.jobs where id in (
+                 select id from apalis.jobs where status in ('Done', 'Killed') and done_at < $1 order by done_at limit $2)")
+        .bind((oldest, limit))
+        .execute(tx)
+        .await?;
         sql("delete from apalis.workers w
              where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
         .bind(oldest)
         .execute(tx)
         .await?;
+        Ok(jobs)
+    }
+}
+
+/// The queue's tables have no index for the search of finished jobs.
+async fn index_finished(db: &Db) -> Result<()> {
+    match db.pools() {
+        Pools::Sqlite { write, .. } => {
+            sqlx::query(
+                "create index if not exists muniment_jobs_done on Jobs (done_at) where status in ('Done', 'Killed')",
+            )
+            .execute(write)
+            .await?;
+        }
+        Pools::Postgres(pool) => {
+            // Creating it would wait for every open claim even if it exists.
+            let exists = sqlx::query_scalar::<_, bool>("select to_regclass('apalis.muniment_jobs_done') is not null");
+            if !exists.fetch_one(pool).await? {
+                let create = "create index if not exists muniment_jobs_done on apalis.jobs (done_at) where status in ('Done', 'Killed')";
+                sqlx::query(create).execute(pool).await?;
+            }
+        }
     }
     Ok(())
 }

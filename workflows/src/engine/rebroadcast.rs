@@ -20,7 +20,7 @@ use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
 use crate::engine::{chain_identity, submit};
 
-/// Looks after every lane of a chain that this process has the key of.
+/// Looks after every lane of a chain. Stored bytes are sent again without their key; only a higher fee needs it.
 pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
     let mut tx = engine.db.read().await?;
     // A halted chain may be a different chain, so nothing is sent to it, not even a known transaction.
@@ -31,7 +31,7 @@ pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
     drop(tx);
     for lane in lanes {
         // In quarantine nothing is sent, not even again: the chain and the database disagree about the key.
-        if lane.mode != Mode::Quarantined && network.signers.contains_key(&lane.signer.0) {
+        if lane.mode != Mode::Quarantined {
             rebroadcast_lane(engine, network, &lane).await?;
         }
     }
@@ -47,7 +47,7 @@ async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Re
     let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
     drop(tx);
     let now = engine.db.clock().now();
-    if let Some(lowest) = signed.first() {
+    if let Some(lowest) = signed.first().filter(|_| network.signers.contains_key(&lane.signer.0)) {
         let own: Vec<&Attempt> = open.iter().filter(|a| Some(a.nonce) == lowest.nonce).collect();
         bump_lowest(engine, network, lane, lowest, &own, now).await?;
     }
@@ -180,6 +180,7 @@ pub async fn store_and_send(
         }
     };
     let mut tx = engine.db.begin().await?;
+    step::lock_row(&mut tx, &newest.operation_id, newest.position).await?;
     let op = operation::find(&mut tx, &newest.operation_id).await?;
     let steps = step::of_operation(&mut tx, &op.id).await?;
     let open = steps.iter().any(|s| s.position == newest.position && s.state == step::State::Signed);

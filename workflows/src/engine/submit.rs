@@ -81,7 +81,10 @@ pub async fn store(
             return Ok((Vec::new(), rest));
         }
         match commit(engine, &lane, &signed, &day, answers).await {
-            Ok(()) => return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest)),
+            Ok(()) => {
+                release(engine, network, &signed).await?;
+                return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest));
+            }
             // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
                 batch = signed.into_iter().map(|(prepared, _)| prepared).collect();
@@ -91,6 +94,26 @@ pub async fn store(
         }
     }
     Ok((Vec::new(), batch))
+}
+
+/// What these operations waited for has ended, or they would not have been signed: the others that wait for it go on.
+async fn release(engine: &Engine, network: &Network, signed: &SignedBatch) -> Result<()> {
+    let causes = signed.iter().filter_map(|(prepared, _)| prepared.op.blocked_reason.as_deref());
+    let causes: BTreeSet<&str> = causes.filter(|cause| *cause != operation::WAITS_FOR_LANE).collect();
+    if causes.is_empty() {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    let mut released = 0;
+    for cause in causes {
+        released += queue::release(&mut tx, network.id(), cause).await?;
+    }
+    if released > 0 {
+        tracing::info!(chain.id = network.id(), "{released} operations go on");
+        tx.commit(Point::Sweep).await?;
+        network.room.send_modify(|n| *n = n.wrapping_add(1));
+    }
+    Ok(())
 }
 
 fn stopped(lane: &Lane, unfunded: bool) -> String {
@@ -339,8 +362,10 @@ pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast
     }
     tx.commit(Point::Answer).await?;
     if let Some(lane_id) = &sent.doubted {
-        // Either the transaction is included and the follower will find it, or the key is used elsewhere, or the database was restored.
+        // Either the transaction is included and the follower will find it, or it was missed, or the key is used elsewhere, or the database
+        // was restored.
         crate::engine::lane::check(engine, network, lane_id).await?;
+        crate::engine::used_nonce::reconcile_lane(engine, network, lane_id).await?;
     }
     Ok(())
 }

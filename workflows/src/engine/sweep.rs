@@ -15,6 +15,10 @@ use crate::engine::queue;
 
 /// Rows of a table that one commit deletes.
 const FORGOTTEN_PER_PASS: i64 = 500;
+/// Finished jobs that one commit deletes.
+const JOBS_PER_PASS: i64 = 5_000;
+/// Parked operations of one cause that are woken to find out whether it has ended.
+const PROBES_OF_A_CAUSE: i64 = 8;
 /// Operations that one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
 /// Audit entries that one commit chains.
@@ -44,6 +48,22 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     Ok(woken)
 }
 
+/// Wakes a few of the operations that are parked on each cause, so that they notice its end even if nothing else does, and those that sleep
+/// without a cause. Returns their number.
+pub async fn probe(engine: &Engine) -> Result<usize> {
+    let mut tx = engine.db.begin().await?;
+    let mut due = operation::parked(&mut tx, PROBES_OF_A_CAUSE, WAKES_PER_PASS).await?;
+    due.extend(operation::asleep(&mut tx, WAKES_PER_PASS).await?);
+    if due.is_empty() {
+        return Ok(0);
+    }
+    let soon = tx.now() + Duration::seconds(operation::WAKE_AGAIN_SECONDS);
+    operation::postpone_all(&mut tx, &due, soon).await?;
+    queue::wake_all(&mut tx, &due.iter().collect::<Vec<_>>()).await?;
+    tx.commit(Point::Sweep).await?;
+    Ok(due.len())
+}
+
 /// Computes the chain hashes of new audit entries, and returns their number.
 pub async fn seal(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
@@ -58,15 +78,20 @@ pub async fn seal(engine: &Engine) -> Result<usize> {
 fn after_any_pause(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
     let settings = &engine.settings;
     let longest = 2 * settings.backoff_cap_seconds + settings.outage_pause_seconds;
-    now + Duration::seconds(longest.cast_signed() + queue::LINE_SECONDS + 2 * operation::WAKE_AGAIN_SECONDS)
+    now + Duration::seconds(longest.cast_signed() + 2 * operation::WAKE_AGAIN_SECONDS)
 }
 
 /// Deletes expired rows: idempotency answers, old counters and login attempts, ended sessions and links, and finished jobs. Each commit
 /// deletes a limited part, so that other writers do not wait long.
 pub async fn prune(engine: &Engine) -> Result<()> {
-    let mut tx = engine.db.begin().await?;
-    queue::prune(&mut tx, engine.settings.queue_retention_hours).await?;
-    tx.commit(Point::Housekeeping).await?;
+    loop {
+        let mut tx = engine.db.begin().await?;
+        let jobs = queue::prune(&mut tx, engine.settings.queue_retention_hours, JOBS_PER_PASS).await?;
+        tx.commit(Point::Housekeeping).await?;
+        if jobs < JOBS_PER_PASS.cast_unsigned() {
+            break;
+        }
+    }
     loop {
         let mut tx = engine.db.begin().await?;
         let forgotten = [

@@ -8,7 +8,7 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result, chain, contract};
 
-use crate::engine::{Engine, execution};
+use crate::engine::{Engine, execution, queue};
 use crate::reconciliation::import;
 
 /// Pauses a lane for an operator.
@@ -71,9 +71,11 @@ pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
     }
     import::nothing_is_forgotten(engine, network, &lane).await?;
     let mut highest = Vec::new();
+    // After a pause nothing is unknown. Out of quarantine, only the blocks since then can hold a number that this database does not know.
+    let unknown = (lane.mode == Mode::Quarantined).then(|| lane.unknown_from.unwrap_or(0).cast_unsigned());
     for (address, kind) in contracts {
-        if matches!(kind, contract::Kind::Token | contract::Kind::Distributor) {
-            let number = highest_operation_number(&network.chain, address.0, 0).await.map_err(unavailable)?;
+        if let (Some(since), contract::Kind::Token | contract::Kind::Distributor) = (unknown, kind) {
+            let number = highest_operation_number(&network.chain, address.0, since).await.map_err(unavailable)?;
             highest.push((address.0, number.cast_signed()));
         }
     }
@@ -85,5 +87,7 @@ pub async fn restart(tx: &mut Tx, r: &Resumable, actor: &str, reason: &str) -> R
     for (address, number) in &r.highest {
         contract::raise_op_number(tx, r.lane.chain_id, *address, *number).await?;
     }
-    lane::set_mode(tx, &r.lane, Mode::Active, &format!("{actor}: {reason}"), r.next_nonce).await
+    lane::set_mode(tx, &r.lane, Mode::Active, &format!("{actor}: {reason}"), r.next_nonce).await?;
+    queue::release(tx, r.lane.chain_id, "lane_").await?;
+    Ok(())
 }

@@ -1,10 +1,12 @@
-//! Wakes that arrive together are handled together: one read of the database and one question to the chain for all of them.
+//! Wakes that arrive together are handled together: one read of the database and one question to the chain for all of them. Each chain has
+//! its own intake, so that a slow chain costs no other chain anything.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use muniment_domain::point::Point;
 use muniment_domain::{Result, operation};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
@@ -16,51 +18,101 @@ use crate::engine::process::submitter::Submitters;
 
 /// The limit of wakes that are handled together. A smaller group is signed while the next one is prepared.
 const TOGETHER: usize = 16;
+/// Groups of one chain that are prepared at the same time.
+const GROUPS_MAX: usize = 16;
+/// Wakes of one chain in memory. The rest waits in the table, like operations that wait for a lane.
+const WAITING_MAX: usize = 256;
 
 /// Accepts the wakes of operations.
 #[derive(Clone)]
 pub struct Intake {
-    wakes: mpsc::Sender<Wake>,
+    wakes: mpsc::Sender<Hold>,
     held: Held,
-}
-
-/// A wake. Dropping it notifies the waiter.
-struct Wake {
-    hold: Hold,
-    _done: oneshot::Sender<()>,
 }
 
 impl Intake {
     /// Collects wakes until the last clone is dropped. The task ends after the last move.
     pub fn start(engine: Engine, submitters: Submitters) -> (Self, JoinHandle<()>) {
-        let (wakes, receiver) = mpsc::channel(TOGETHER);
+        let (wakes, receiver) = mpsc::channel(WAITING_MAX);
         let held = submitters.held.clone();
-        (Self { wakes, held }, tokio::spawn(collect(engine, submitters, receiver)))
+        (Self { wakes, held }, tokio::spawn(route(engine, submitters, receiver)))
     }
 
-    /// Returns when the operation has moved, has its next time, or is with its lane.
+    /// Returns when the wake is handed over: a job of the queue does not wait for a chain. The row has its next time, so a wake that is lost
+    /// with the process is made up for by the sweep.
     pub async fn wake(&self, operation_id: &str) {
         let Some(hold) = self.held.wake(operation_id) else { return };
-        let (notify, done) = oneshot::channel();
-        if self.wakes.send(Wake { hold, _done: notify }).await.is_ok() {
-            // Nothing is ever sent: the other end is dropped after the move.
-            let _: std::result::Result<(), _> = done.await;
+        if self.wakes.send(hold).await.is_err() {
+            tracing::warn!(operation.id = operation_id, "the intake has ended; the sweep wakes the operation again");
         }
     }
 }
 
-async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Receiver<Wake>) {
+/// Passes each wake to the intake of its chain.
+async fn route(engine: Engine, submitters: Submitters, mut receiver: mpsc::Receiver<Hold>) {
+    let (mut holds, mut intakes) = (Vec::new(), JoinSet::new());
+    let mut chains: HashMap<i64, mpsc::Sender<Hold>> = HashMap::new();
+    while receiver.recv_many(&mut holds, WAITING_MAX).await > 0 {
+        let woken = std::mem::take(&mut holds);
+        let chain_of: HashMap<String, i64> = match chains_of(&engine, &woken).await {
+            Ok(found) => found.into_iter().collect(),
+            Err(error) => {
+                tracing::error!("{} wakes are left to the sweep: {error}", woken.len());
+                continue;
+            }
+        };
+        let mut too_many = Vec::new();
+        for hold in woken {
+            // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
+            let Some(chain_id) = chain_of.get(hold.id()) else { continue };
+            let chain = chains.entry(*chain_id).or_insert_with(|| {
+                let (sender, receiver) = mpsc::channel(WAITING_MAX);
+                intakes.spawn(collect(engine.clone(), submitters.clone(), receiver));
+                sender
+            });
+            match chain.try_send(hold) {
+                Ok(()) => {}
+                Err(mpsc::error::TrySendError::Full(hold)) => too_many.push(hold),
+                // Its intake panicked. The next wake starts another one.
+                Err(mpsc::error::TrySendError::Closed(_)) => _ = chains.remove(chain_id),
+            }
+        }
+        if let Err(error) = park(&engine, &too_many).await {
+            tracing::error!("{} wakes are left to the sweep: {error}", too_many.len());
+        }
+    }
+    drop(chains);
+    while intakes.join_next().await.is_some() {}
+}
+
+async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(String, i64)>> {
+    let ids: Vec<&str> = woken.iter().map(Hold::id).collect();
+    operation::chains(&mut engine.db.read().await?, &ids).await
+}
+
+/// Leaves operations to the refill of their chain, which takes them when it has room.
+async fn park(engine: &Engine, holds: &[Hold]) -> Result<()> {
+    if holds.is_empty() {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    operation::park(&mut tx, &holds.iter().map(Hold::id).collect::<Vec<_>>(), operation::WAITS_FOR_LANE).await?;
+    tx.commit(Point::Fault).await
+}
+
+/// The intake of one chain.
+async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Receiver<Hold>) {
     let (mut wakes, mut moves) = (Vec::new(), JoinSet::new());
     while receiver.recv_many(&mut wakes, TOGETHER).await > 0 {
-        let (holds, waiting): (Vec<Hold>, Vec<_>) = wakes.drain(..).map(|wake| (wake.hold, wake._done)).unzip();
+        let holds = std::mem::take(&mut wakes);
         let (engine, submitters) = (engine.clone(), submitters.clone());
-        moves.spawn(async move {
-            advance_held(&engine, &submitters, holds).await;
-            drop(waiting);
-        });
+        moves.spawn(async move { advance_held(&engine, &submitters, holds).await });
         while moves.try_join_next().is_some() {}
+        if moves.len() >= GROUPS_MAX {
+            _ = moves.join_next().await;
+        }
     }
-    moves.join_all().await;
+    while moves.join_next().await.is_some() {}
 }
 
 /// Makes the moves of operations and passes prepared steps to their lanes. A failure is recorded in the operation's row. If that fails too,

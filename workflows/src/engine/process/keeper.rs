@@ -3,18 +3,20 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use muniment_domain::{Result, step};
-use tokio::time::{Instant, sleep, sleep_until};
+use muniment_domain::{Error, Result, step};
+use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::follow::{self, Pass};
 use crate::engine::{Engine, Network};
-use crate::engine::{finalise, lane, observe, rebroadcast, sweep, timer};
+use crate::engine::{finalise, lane, observe, rebroadcast, sweep, timer, used_nonce};
 
 /// Renewals of a lease happen after a third of its life.
 const RENEW: Duration = Duration::from_secs(5);
 /// The shortest time between two rebroadcasts.
 const REBROADCAST: Duration = Duration::from_secs(1);
+/// The limit of one turn of a loop. Catching up after a long absence on a slow node takes minutes.
+const TURN: Duration = Duration::from_secs(600);
 /// The pause after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
 /// The first pause after a send on a chain that mines at once. It doubles up to the chain's block time.
@@ -37,7 +39,7 @@ pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
 async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     while !stop.is_cancelled() {
         let leads = network.followed_here.load(Ordering::Relaxed);
-        let settled = if leads { finalise::finalise(engine, network).await } else { Ok(0) };
+        let settled = if leads { limited("settling", finalise::finalise(engine, network)).await } else { Ok(0) };
         let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
@@ -55,6 +57,12 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     }
 }
 
+/// One turn of a loop. Every wait inside has its own limit, so a turn that passes this one hangs: it is dropped and begun again.
+async fn limited<T>(name: &'static str, turn: impl Future<Output = Result<T>>) -> Result<T> {
+    let hung = |_| Error::Worker(format!("{name} did not end its turn within {TURN:?} and is begun again"));
+    timeout(TURN, turn).await.map_err(hung)?
+}
+
 struct Keeper<'a> {
     engine: &'a Engine,
     network: &'a Network,
@@ -67,7 +75,7 @@ struct Keeper<'a> {
 impl Keeper<'_> {
     async fn follow(mut self, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            let pause = match self.turn().await {
+            let pause = match limited("following", self.turn()).await {
                 Ok(pause) => pause,
                 Err(error) => {
                     tracing::error!(chain.id = self.network.id(), "the chain is read again in a second: {error}");
@@ -104,6 +112,7 @@ impl Keeper<'_> {
         let every = Duration::from_secs(self.engine.settings.observe_seconds.max(1));
         if self.observed.is_none_or(|at| at.elapsed() >= every) {
             observe::observe(self.engine, self.network).await?;
+            used_nonce::reconcile(self.engine, self.network).await?;
             self.observed = Some(Instant::now());
         }
         let moved = matches!(pass, Pass::Moved | Pass::Reached);
@@ -153,10 +162,10 @@ impl Keeper<'_> {
 
 /// Wakes overdue rows until the process stops.
 pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
-    let mut pruned: Option<Instant> = None;
+    let mut last = LastDone::default();
     let every = Duration::from_secs(engine.settings.sweep_seconds.max(1));
     while !stop.is_cancelled() {
-        if let Err(error) = turn(&engine, &mut pruned).await {
+        if let Err(error) = limited("the sweep", turn(&engine, &mut last)).await {
             tracing::error!("the sweep is run again: {error}");
         }
         tokio::select! {
@@ -166,11 +175,23 @@ pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
     }
 }
 
-async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
+/// When the sweep last did what it does not do in every turn.
+#[derive(Default)]
+struct LastDone {
+    probed: Option<Instant>,
+    pruned: Option<Instant>,
+}
+
+async fn turn(engine: &Engine, last: &mut LastDone) -> Result<()> {
     if !engine.holder.acquire(&engine.db, "sweep").await? {
         return Ok(());
     }
     while sweep::sweep(engine).await? > 0 {}
+    let pause = Duration::from_secs(engine.settings.outage_pause_seconds);
+    if last.probed.is_none_or(|at| at.elapsed() >= pause) {
+        sweep::probe(engine).await?;
+        last.probed = Some(Instant::now());
+    }
     for sweep in engine.platform.sweeps {
         while sweep(engine).await? > 0 {}
     }
@@ -181,9 +202,9 @@ async fn turn(engine: &Engine, pruned: &mut Option<Instant>) -> Result<()> {
             break;
         }
     }
-    if pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
+    if last.pruned.is_none_or(|at| at.elapsed() >= PRUNE) {
         sweep::prune(engine).await?;
-        *pruned = Some(Instant::now());
+        last.pruned = Some(Instant::now());
     }
     Ok(())
 }

@@ -26,15 +26,21 @@ const HEARTBEAT: Duration = Duration::from_secs(5);
 const MISSED_HEARTBEATS: usize = 6;
 /// How many jobs one read of a queue takes.
 const BATCH: usize = 64;
+/// The pause between two looks whether the database is back.
+const AWAY: Duration = Duration::from_secs(1);
 /// How often in a row a queue's worker may fail before the process ends, so that its supervisor notices.
 const RESTARTS_MAX: u32 = 60;
 
 impl Engine {
     /// Runs this process until it is told to stop, then lets the moves in progress finish.
     pub async fn run(self, stop: CancellationToken) -> Result<()> {
+        // Its own token: when a part of the engine fails, the others of this process must not end before the reason is told.
+        let stop = stop.child_token();
         let submitters = Submitters::new(self.clone());
         let (intake, moves) = Intake::start(self.clone(), submitters.clone());
-        sweep::wake_all(&self).await?;
+        if let Err(error) = sweep::wake_all(&self).await {
+            tracing::error!("unfinished operations are woken by the sweep: {error}");
+        }
         let mut tasks = JoinSet::new();
         for chain_id in self.networks.keys() {
             tasks.spawn(keeper::keep(self.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
@@ -86,6 +92,18 @@ async fn work(engine: Engine, intake: Intake, queue: &'static str, stop: Cancell
             .await;
         if stop.is_cancelled() {
             break;
+        }
+        if !engine.db.answers().await {
+            // The database may be away for hours. All loops wait for it, and nothing is lost.
+            tracing::error!(
+                worker.queue = queue,
+                "the database does not answer; the queue is read again when it does: {ended:?}"
+            );
+            while !stop.is_cancelled() && !engine.db.answers().await {
+                sleep(AWAY).await;
+            }
+            failures = 0;
+            continue;
         }
         failures = if started.elapsed() > Duration::from_secs(60) { 1 } else { failures + 1 };
         tracing::error!(

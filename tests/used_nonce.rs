@@ -1,0 +1,97 @@
+//! A used nonce is explained whatever made the engine miss its transaction: a cursor that stands behind it, or a key that another process has.
+
+use serde_json::{Value, json};
+use world::{Database, KEYS, Mining, on_both_databases};
+
+use crate::foreign_key::execute_elsewhere;
+use crate::installation::{Installation, Server, Terms, signer_of};
+
+const SENT: &str = "attempts where sends > 0";
+
+/// Sets the cursor to the node's head, as if every block up to it had been walked.
+async fn walk_past(site: &Installation) {
+    let header = async |tag: &str| -> (i64, String) {
+        let block: Value = site.anvil.rpc().call("eth_getBlockByNumber", json!([tag, false])).await;
+        let number = block["number"].as_str().unwrap().trim_start_matches("0x").to_owned();
+        (i64::from_str_radix(&number, 16).unwrap(), block["hash"].as_str().unwrap().to_owned())
+    };
+    let (head, last) = (header("latest").await, header("finalized").await);
+    site.write("delete from chain_blocks").await;
+    site.write(&format!(
+        "update chains set head_number = {}, head_hash = '{}', final_number = {}, final_hash = '{}'",
+        head.0, head.1, last.0, last.1
+    ))
+    .await;
+}
+
+/// An installation with one deployment sent and the process ended, and the lanes' keys.
+async fn sent(database: Database, signers: usize) -> Installation {
+    let mut site = Installation::with_signers(database, Mining::Manual, &[Terms::free(2)], signers).await;
+    site.config.chain("bump_after_seconds", "600");
+    let mut server: Server = site.start().await;
+    assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+    site.until("it is sent", async || site.count(SENT).await == 1).await;
+    server.process.kill();
+    site
+}
+
+on_both_databases! {
+    async fn a_transaction_in_a_block_that_was_walked_past_is_confirmed(database: Database) {
+        let site = sent(database, 1).await;
+        site.anvil.mine(8).await;
+        walk_past(&site).await;
+        let server = site.start().await;
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        assert!(server.process.log().contains("was found by its nonce"), "{}", server.process.log());
+    }
+
+    async fn a_foreign_transaction_in_a_block_that_was_walked_past_is_proved(database: Database) {
+        let site = sent(database, 1).await;
+        site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
+        let to = alloy::primitives::Address::repeat_byte(7);
+        let foreign = crate::foreign_key::send(&site.anvil, KEYS[1], 0, to, Default::default()).await;
+        site.anvil.mine(8).await;
+        walk_past(&site).await;
+        let _server = site.start().await;
+        site.mined_until_settled().await;
+        let letter = site.rows("select status, error_code, error_message from operations").await.concat();
+        assert_eq!(letter[..2], ["dead_letter", "nonce_consumed_externally"]);
+        assert!(letter[2].contains(&foreign), "{letter:?}");
+    }
+
+    async fn a_transaction_of_a_key_that_was_taken_out_is_confirmed(database: Database) {
+        let mut site = sent(database, 2).await;
+        let signer = site.rows("select signer from lanes join attempts on attempts.lane_id = lanes.id").await.concat();
+        let other = KEYS[1..=2].iter().find(|key| signer_of(key).to_string().to_lowercase() != signer[0]).unwrap();
+        site.config.chain("signers", &format!("[{{ kind = \"raw\", private_key = \"{other}\" }}]"));
+        let _server = site.start().await;
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn an_adopted_transaction_that_a_reorganisation_removes_is_made_again(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.mined_until_settled().await;
+        site.lanes("paused").await;
+        let mint = server.mint("mint", &site.offerings[0]).await;
+        assert_eq!(mint.status, 202, "{mint:?}");
+        let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
+        let waits = "operations where status = 'pending' and blocked_reason like 'lane_paused%'";
+        site.until("it waits for its lane", async || site.count(waits).await == 1).await;
+        execute_elsewhere(&site, &id).await;
+        site.anvil.mine(1).await;
+        site.lanes("active").await;
+        let adopted = "operation_steps where state = 'included' and nonce is null";
+        site.until("the transaction is adopted", async || site.count(adopted).await == 1).await;
+        site.anvil.reorg(1).await;
+        site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
+        site.anvil.mine(1).await;
+        site.until("the adoption is withdrawn", async || site.count(adopted).await == 0).await;
+        site.finalised().await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (1, 0));
+    }
+}
