@@ -51,6 +51,7 @@ mod lists;
 mod lock;
 mod login;
 mod lone_admin;
+mod lying_node;
 mod mail;
 mod mint;
 mod mint_approval;

@@ -51,10 +51,12 @@ async fn mint_refused(database: Database) -> (Installation, EngineFixture, Strin
 async fn stuck(database: Database) -> (Installation, EngineFixture, String) {
     let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
     let fixture = site
-        .engine_fixture(|chain| (chain.bump_after_seconds, chain.bumps_max, chain.stuck_after_seconds) = (1, 0, 1))
+        .engine_fixture(|chain| {
+            (chain.bump_after_seconds, chain.bump_percent, chain.stuck_after_seconds) = (1, 40_000, 1)
+        })
         .await;
     let deploy = fixture.deploy(&site.offerings[0]).await;
-    site.settled().await;
+    site.outbid().await;
     assert_eq!(status(&fixture, &deploy).await, (Status::DeadLetter, Some("stuck".to_owned())));
     (site, fixture, deploy)
 }

@@ -51,7 +51,8 @@ on_both_databases! {
         let same = server.retry("retry-1", &deploy).await;
         assert_eq!((same.status, same.text("/status")), (202, "submitted".to_owned()), "{same:?}");
         assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
-        site.until("it is stuck again", async || server.state(&deploy).await.0 == "dead_letter").await;
+        site.outbid().await;
+        assert_eq!(server.state(&deploy).await.0, "dead_letter", "it is stuck again");
         site.anvil.mine(1).await;
         site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
         let early = server.retry("retry-2", &deploy).await;

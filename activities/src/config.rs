@@ -16,7 +16,7 @@ pub struct ChainConfig {
     pub chain_id: u64,
     /// URLs of the JSON-RPC endpoints, the preferred one first.
     pub endpoints: Vec<String>,
-    /// How many endpoints must show the same receipt before an operation that moves value is final.
+    /// How many endpoints must have the same block as final, and show the same receipt in it, before an operation is final.
     pub quorum: usize,
     /// Whether a signed transaction is sent to all endpoints instead of the preferred one.
     pub broadcast_all: bool,
@@ -32,11 +32,9 @@ pub struct ChainConfig {
     pub max_fee_per_gas_gwei_cap: u64,
     /// By how many percent a fee bump raises both fee fields; at least 13, because nodes ask for 10 to 12.5.
     pub bump_percent: u64,
-    /// After how many seconds without inclusion the lowest nonce of a lane is bumped.
+    /// After how many seconds' worth of blocks without inclusion the lowest nonce of a lane is bumped.
     pub bump_after_seconds: u64,
-    /// How many times one step is bumped.
-    pub bumps_max: u32,
-    /// After how many seconds a transaction that cannot be bumped any more counts as stuck.
+    /// After how many seconds' worth of blocks at the fee cap a transaction counts as stuck.
     pub stuck_after_seconds: u64,
     /// Daily limit (UTC) of payouts of each asset, in its smallest units; none for no limit.
     pub payout_ceiling_daily: Option<U256>,
@@ -76,7 +74,6 @@ impl Default for ChainConfig {
             max_fee_per_gas_gwei_cap: 300,
             bump_percent: 15,
             bump_after_seconds: 60,
-            bumps_max: 6,
             stuck_after_seconds: 21_600,
             payout_ceiling_daily: None,
             in_flight_max: 16,

@@ -22,6 +22,7 @@ pub struct Chain {
     pub halted_reason: Option<String>,
     pub blocked_reason: Option<String>,
     pub blocked_since: Option<DateTime<Utc>>,
+    pub endpoint_warning: Option<String>,
     pub version: i64,
     pub updated_at: DateTime<Utc>,
 }
@@ -208,6 +209,12 @@ pub async fn set_blocked(tx: &mut Tx, chain_id: i64, reason: Option<&str>) -> Re
     .bind((chain_id, reason, now))
     .execute(tx)
     .await?;
+    Ok(())
+}
+
+/// Stores which endpoints the worker asks last or never, and why.
+pub async fn set_endpoint_warning(tx: &mut Tx, chain_id: i64, warning: Option<&str>) -> Result<()> {
+    sql("update chains set endpoint_warning = $2 where chain_id = $1").bind((chain_id, warning)).execute(tx).await?;
     Ok(())
 }
 

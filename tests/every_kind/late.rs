@@ -28,7 +28,7 @@ impl Stage {
     /// A kind whose transaction is sent and that is a dead letter.
     async fn given_up(&self, kind: Kind) -> Asked {
         let asked = self.ask(kind, 0).await;
-        self.site().settled().await;
+        self.site().outbid().await;
         for id in &asked.ids {
             assert_eq!(self.day.server.state(id).await, ("dead_letter".to_owned(), "stuck".to_owned()), "{kind:?}");
             self.refuses(id, wish("abandon"), (409, "nonce_still_open")).await;

@@ -44,17 +44,33 @@ impl Installation {
         .await;
     }
 
-    /// Configures short limits, so that the first operation is stuck soon: no blocks, no fee bumps.
+    /// Configures short limits, so that the first operation is stuck soon: a bump has no room below the cap, a cancel has.
     pub fn impatient(&mut self) {
-        for (key, value) in [("bump_after_seconds", "1"), ("bumps_max", "0"), ("stuck_after_seconds", "1")] {
+        for (key, value) in [("bump_after_seconds", "1"), ("bump_percent", "40000"), ("stuck_after_seconds", "1")] {
             self.config.chain(key, value);
         }
+    }
+
+    /// Mines blocks whose base fee is above what the sent transactions offer, until no operation is unfinished. The next block is cheap.
+    pub async fn outbid(&self) {
+        self.until("everything is sent", async || {
+            self.count("operations where status = 'pending'").await == 0
+                && self.count("attempts where open and sends = 0").await == 0
+        })
+        .await;
+        self.until("no operation is unfinished", async || {
+            self.anvil.set_base_fee(50_000_000_000).await;
+            self.anvil.mine(1).await;
+            self.unfinished().await == 0
+        })
+        .await;
+        self.anvil.set_base_fee(1_000_000_000).await;
     }
 
     /// Makes a dead letter with an open nonce: a deployment that is sent and never included.
     pub async fn stuck(&self, server: &Server) -> String {
         let id = server.deploy("deploy-stuck", &self.offerings[0]).await.text("/id");
-        self.settled().await;
+        self.outbid().await;
         assert_eq!(server.state(&id).await, ("dead_letter".to_owned(), "stuck".to_owned()));
         id
     }

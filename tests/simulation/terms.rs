@@ -28,7 +28,7 @@ pub fn of_chain(seed: &mut Seed) -> ChainConfig {
         finality,
         max_fee_per_gas_gwei_cap: if seed.chance(0.4) { 4 } else { 30 },
         bump_after_seconds: 20 + seed.below(30),
-        bumps_max: 1 + seed.below(4) as u32,
+        bump_percent: 13 + seed.below(40),
         stuck_after_seconds: 60 + seed.below(200),
         in_flight_max: 1 + seed.below(4) as u32,
         factory: Some(FACTORY),

@@ -1,12 +1,12 @@
 //! Blocks and headers, read by number.
 use alloy::primitives::{Address, B256, U64, U256};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    chain::{Chain, Tag},
+    chain::{Chain, Tag, proof::has_transactions},
     fault::Fault,
-    rpc::{Request, optional, required},
+    rpc::{Answer, Request, endpoint::Endpoint, first, required},
 };
 
 pub(crate) const METHOD: &str = "eth_getBlockByNumber";
@@ -51,6 +51,9 @@ pub struct Block {
     pub gas_limit: u64,
     /// The transactions in block order.
     pub transactions: Vec<BlockTx>,
+    /// The root of its receipts, if the block's hash proves it.
+    #[serde(default)]
+    pub receipts_root: Option<B256>,
 }
 
 /// A transaction as a block lists it: enough to see which transaction took a nonce of our signers.
@@ -112,7 +115,7 @@ impl From<RawBlock> for Block {
     fn from(raw: RawBlock) -> Block {
         let Header { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit } = raw.header.into();
         let transactions = raw.transactions.into_iter().map(BlockTx::from).collect();
-        Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, transactions }
+        Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, transactions, receipts_root: None }
     }
 }
 
@@ -130,7 +133,92 @@ impl Block {
     }
 }
 
+/// A block as one endpoint shows it.
+pub(crate) struct Body {
+    pub block: Block,
+    /// Whether the block's own hash proves its transactions.
+    pub is_proved: bool,
+}
+
+/// The list of a block's transactions, without the transactions.
+#[derive(Deserialize)]
+struct Listed {
+    hash: B256,
+    transactions: Vec<B256>,
+}
+
 impl Chain {
+    /// Reads a full block, and compares it with its own hash.
+    pub(crate) fn body(&self, answer: Answer) -> Result<Body, Fault> {
+        let value: Value = required(METHOD, answer)?;
+        let roots = self.proofs.roots(&value)?;
+        let is_proved = match roots {
+            Some(roots) => has_transactions(&value, roots)?,
+            None => false,
+        };
+        let mut block: Block = required(METHOD, Ok(value))?;
+        block.receipts_root = roots.map(|roots| roots.receipts);
+        Ok(Body { block, is_proved })
+    }
+
+    /// Reads a header, and compares it with its own hash.
+    pub(crate) fn sealed(&self, answer: Answer) -> Result<Header, Fault> {
+        let value: Value = required(METHOD, answer)?;
+        self.proofs.roots(&value)?;
+        required(METHOD, Ok(value))
+    }
+
+    /// Reads a header; none above the head, where one node answers null and another one an error.
+    pub(crate) fn header_or_none(&self, answers: Vec<Answer>) -> Result<Option<Header>, Fault> {
+        match answers.into_iter().next() {
+            Some(Ok(Value::Null)) => Ok(None),
+            Some(answer) => self.sealed(answer).map(Some).or_else(|fault| match fault {
+                Fault::UnknownBlock => Ok(None),
+                other => Err(other),
+            }),
+            None => Err(Fault::Incomplete("no answer".into())),
+        }
+    }
+
+    /// A block that its hash proves, or that a second endpoint shows with the same transactions. Where there is none, one voice must do.
+    pub(crate) async fn believed(&self, body: Body) -> Result<Block, Fault> {
+        let Body { block, is_proved } = body;
+        if is_proved {
+            return Ok(block);
+        }
+        if self.proofs.tells_unproved() {
+            tracing::warn!(
+                chain.id = self.config.chain_id,
+                "block {} does not encode as Ethereum's, so a second endpoint is asked about such blocks where there is one",
+                block.number
+            );
+        }
+        let others = self.candidates();
+        if others.len() < 2 {
+            return Ok(block);
+        }
+        let requests = |_: &Endpoint| vec![by_number(Tag::Number(block.number), false)];
+        let read = |answers| first::<Listed>(METHOD, answers);
+        let asked = others.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read));
+        let ours = |listed: &Listed| listed.transactions.iter().eq(block.transactions.iter().map(|t| &t.hash));
+        let same: Vec<bool> = futures::future::join_all(asked)
+            .await
+            .into_iter()
+            .flatten()
+            .filter(|listed| listed.hash == block.hash)
+            .map(|listed| ours(&listed))
+            .collect();
+        let voices = same.iter().filter(|same| **same).count();
+        if voices >= 2 || (voices == same.len() && self.proofs.takes_unproved(block.hash)) {
+            return Ok(block);
+        }
+        Err(Fault::Incomplete(format!(
+            "{voices} of {} endpoints show block {} with the same transactions; two must",
+            others.len(),
+            block.number
+        )))
+    }
+
     /// Reads the blocks from `from` to `to`, both included. Each block must be the parent of the next.
     pub async fn blocks(&self, from: u64, to: u64) -> Result<Vec<Block>, Fault> {
         let mut blocks: Vec<Block> = Vec::new();
@@ -138,13 +226,13 @@ impl Chain {
         while start <= to {
             let end = to.min(start + BLOCKS_PER_BATCH - 1);
             let requests = (start..=end).map(|number| by_number(Tag::Number(number), true)).collect();
-            let part: Vec<Block> = self
-                .ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect())
-                .await?;
-            for (number, block) in (start..).zip(part) {
-                if block.number != number {
-                    return Err(other_number(number, block.number));
+            let part: Vec<Body> =
+                self.ask(requests, |answers| answers.into_iter().map(|answer| self.body(answer)).collect()).await?;
+            for (number, body) in (start..).zip(part) {
+                if body.block.number != number {
+                    return Err(other_number(number, body.block.number));
                 }
+                let block = self.believed(body).await?;
                 // Two batches can come from different endpoints, which can be on different forks.
                 if blocks.last().is_some_and(|below| below.hash != block.parent_hash) {
                     return Err(Fault::Incomplete(format!(
@@ -160,16 +248,8 @@ impl Chain {
 
     /// The header at a height; none above the head.
     pub async fn header(&self, number: u64) -> Result<Option<Header>, Fault> {
-        let header: Option<Header> = self
-            .ask(vec![by_number(Tag::Number(number), false)], |mut answers| match answers.pop() {
-                // Above its head one node answers null and another one an error: both mean that there is no block yet.
-                Some(answer) => optional(METHOD, answer).or_else(|fault| match fault {
-                    Fault::UnknownBlock => Ok(None),
-                    other => Err(other),
-                }),
-                None => Err(Fault::Incomplete("no answer".into())),
-            })
-            .await?;
+        let header: Option<Header> =
+            self.ask(vec![by_number(Tag::Number(number), false)], |answers| self.header_or_none(answers)).await?;
         match header {
             Some(header) if header.number != number => Err(other_number(number, header.number)),
             header => Ok(header),
@@ -181,9 +261,8 @@ impl Chain {
         let mut headers = Vec::with_capacity(numbers.len());
         for chunk in numbers.chunks(HEADERS_PER_BATCH) {
             let requests = chunk.iter().map(|number| by_number(Tag::Number(*number), false)).collect();
-            let part: Vec<Header> = self
-                .ask(requests, |answers| answers.into_iter().map(|answer| required(METHOD, answer)).collect())
-                .await?;
+            let part: Vec<Header> =
+                self.ask(requests, |answers| answers.into_iter().map(|answer| self.sealed(answer)).collect()).await?;
             if let Some((asked, found)) = chunk.iter().zip(&part).find(|(number, header)| **number != header.number) {
                 return Err(other_number(*asked, found.number));
             }

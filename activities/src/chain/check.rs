@@ -89,6 +89,10 @@ impl Chain {
             endpoint.set_wrong_chain(Some(fault.clone()));
             return Err(fault);
         }
+        // The first header that hashes to its own hash shows that those of this chain do.
+        if let Ok(value) = &genesis {
+            self.proofs.roots(value)?;
+        }
         let genesis = rpc::required::<Genesis>("eth_getBlockByNumber", genesis)?.hash;
         // The first endpoint that answers sets the genesis for all others.
         let first = *self.genesis.get_or_init(|| genesis);

@@ -27,6 +27,15 @@ pub struct Fees {
     pub max_priority_fee_per_gas: u128,
 }
 
+/// What the market asks for now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Market {
+    /// The base fee of the next block, per unit of gas.
+    pub base_fee: u128,
+    /// The fees to offer, below the configured cap.
+    pub offer: Fees,
+}
+
 /// The result of a fee bump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bump {
@@ -65,6 +74,11 @@ pub fn bump(old: Fees, percent: u64, market: Fees, cap: u128) -> Bump {
 impl Chain {
     /// The present market fees, below the configured cap.
     pub async fn fees(&self) -> Result<Fees, Fault> {
+        Ok(self.market().await?.offer)
+    }
+
+    /// The present base fee, and the fees to offer below the configured cap.
+    pub async fn market(&self) -> Result<Market, Fault> {
         let cap = self.config.max_fee_per_gas_cap();
         let request = Request::new(HISTORY, json!([format!("{HISTORY_BLOCKS:#x}"), "latest", [50]]));
         let history: Result<History, Fault> = self.ask(vec![request], |answers| first(HISTORY, answers)).await;
@@ -72,13 +86,14 @@ impl Chain {
             Ok(history) => {
                 // The entry after the last block is the base fee of the next block.
                 let base = history.base_fee_per_gas.last().map_or(0, |fee| fee.saturating_to());
-                Ok(offer(base, median_tip(&history), cap))
+                Ok(Market { base_fee: base, offer: offer(base, median_tip(&history), cap) })
             }
             // Some nodes lack fee history; the base fee of the head and a fixed tip are good enough.
             Err(Fault::NoMethod(_)) => {
                 let latest = Request::new("eth_getBlockByNumber", json!([Tag::Latest.param(), false]));
                 let header: Header = self.ask(vec![latest], |answers| first("eth_getBlockByNumber", answers)).await?;
-                Ok(offer(header.base_fee_per_gas, PRIORITY_FALLBACK_WEI, cap))
+                let base_fee = header.base_fee_per_gas;
+                Ok(Market { base_fee, offer: offer(base_fee, PRIORITY_FALLBACK_WEI, cap) })
             }
             Err(fault) => Err(fault),
         }

@@ -1,70 +1,274 @@
-//! The newest block and the newest final block.
+//! The newest block and the newest final block. One endpoint shows the newest block; what is final is decided by as many endpoints as the
+//! quorum requires, and all endpoints are compared now and then, so that one that stands still or makes a number up is left.
+use std::{
+    collections::HashMap,
+    sync::{MutexGuard, PoisonError},
+};
+
+use alloy::primitives::B256;
+use futures::future::join_all;
+
 use crate::{
     chain::{
         Chain, Tag,
-        block::{Block, Header, METHOD, by_number, other_number},
+        block::{Block, Body, Header, METHOD, by_number, other_number},
         combined,
     },
     config::Finality,
     fault::Fault,
-    rpc::{Request, endpoint::Endpoint, first, optional, pair, required},
+    rpc::{Answer, Request, endpoint::Endpoint, pair},
 };
+
+/// An endpoint that is more blocks behind the best head is asked last.
+const LAG_BLOCKS_MAX: u64 = 3;
+/// A head that is so many blocks above all others must be shown by its number too.
+const LEAP_BLOCKS: u64 = 512;
+/// Polls after which all endpoints are asked for their heads.
+const SURVEY_POLLS: u32 = 20;
+/// Without a new block for so many block times all endpoints are asked for their heads.
+const SURVEY_BLOCK_TIMES: u64 = 3;
 
 /// The newest block and the newest final block.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Heads {
     /// The newest block, with its transactions.
     pub latest: Block,
-    /// The newest final block; none while the node reports none, and then nothing becomes final.
+    /// The newest block that is final for as many endpoints as the quorum requires; none while there is none.
     pub finalized: Option<Header>,
+    /// The height that as many endpoints have reached.
+    pub reached: u64,
+}
+
+/// What one endpoint shows.
+struct Sight<'a> {
+    endpoint: &'a Endpoint,
+    head: Header,
+    finalized: Option<Header>,
+}
+
+/// What the last polls showed.
+#[derive(Default)]
+pub(crate) struct Watch {
+    polls: u32,
+    head: Option<(u64, B256)>,
+    finalized: Option<B256>,
+    moved_at: u64,
+    surveyed_at: u64,
+    agreed: Option<Header>,
+    reached: u64,
+}
+
+impl Watch {
+    /// Whether all endpoints are asked now.
+    fn is_due(&mut self, heads: &Heads, quorum: usize, now: u64, still_milliseconds: u64) -> bool {
+        let (head, finalized) = ((heads.latest.number, heads.latest.hash), heads.finalized.as_ref().map(|h| h.hash));
+        let far = self.head.is_some_and(|(last, _)| {
+            head.0.saturating_add(LAG_BLOCKS_MAX) < last || head.0 > last.saturating_add(LEAP_BLOCKS)
+        });
+        let moved = self.head != Some(head);
+        // Only a new block or a new final block needs the others' word, so its cost grows with the blocks.
+        let voted = quorum > 1 && (moved || self.finalized != finalized);
+        if moved {
+            self.moved_at = now;
+        }
+        // A clock that was set back starts the pause anew.
+        let over = |since: u64| now.checked_sub(since).is_none_or(|passed| passed >= still_milliseconds);
+        let still = over(self.moved_at) && over(self.surveyed_at);
+        self.polls += 1;
+        let due = far || voted || still || self.polls >= SURVEY_POLLS;
+        if due {
+            (self.polls, self.surveyed_at) = (0, now);
+        }
+        (self.head, self.finalized) = (Some(head), finalized);
+        due
+    }
 }
 
 impl Chain {
-    /// Reads the newest block and the newest final header, in one batch where the chain has the tag.
+    /// Reads the newest block from the first endpoint that is at the head, and the newest final header, on which the quorum agrees.
     pub async fn heads(&self) -> Result<Heads, Fault> {
-        let latest = by_number(Tag::Latest, true);
-        let mut faults = Vec::new();
+        let (mut faults, mut distrusted) = (Vec::new(), None);
         for endpoint in self.candidates() {
-            let heads = match self.config.finality {
-                Finality::Tag => self.heads_by_tag(endpoint, latest.clone()).await,
-                Finality::Confirmations(count) => self.heads_by_count(endpoint, latest.clone(), count).await,
-            };
-            match heads {
-                Ok(heads) => {
+            match self.heads_of(endpoint).await {
+                Ok(mut heads) => {
                     endpoint.note_head(heads.latest.number);
-                    return Ok(heads);
+                    self.compare(endpoint, &mut heads).await;
+                    if !endpoint.is_distrusted() {
+                        return Ok(heads);
+                    }
+                    distrusted.get_or_insert(heads);
                 }
                 Err(fault) => faults.push(fault),
             }
         }
-        Err(combined(faults))
+        // One that is behind is better than none; one that shows a head that it does not have is not.
+        match distrusted.filter(|heads| heads.latest.number <= heads.reached.saturating_add(LEAP_BLOCKS)) {
+            Some(heads) => Ok(heads),
+            None if faults.is_empty() => Err(Fault::Incomplete("no endpoint shows its head by its number".into())),
+            None => Err(combined(faults)),
+        }
     }
 
-    async fn heads_by_tag(&self, endpoint: &Endpoint, latest: Request) -> Result<Heads, Fault> {
-        let requests = |_: &Endpoint| vec![latest.clone(), by_number(Tag::Finalized, false)];
-        self.ask_one(endpoint, &requests, &|answers| {
-            let (latest, finalized) = pair(answers)?;
+    /// The header at a height on which the quorum agrees, or two endpoints where there are two; none while they do not.
+    pub async fn agreed_header(&self, number: u64) -> Result<Option<Header>, Fault> {
+        let endpoints = self.candidates();
+        let needed = self.quorum().max(self.endpoints().len().min(2));
+        let asked = join_all(endpoints.iter().map(|endpoint| self.header_of(endpoint, number))).await;
+        let mut votes: HashMap<B256, (usize, Header)> = HashMap::new();
+        for header in asked.into_iter().flatten().flatten() {
+            votes.entry(header.hash).or_insert_with(|| (0, header)).0 += 1;
+        }
+        Ok(votes.into_values().find(|(count, _)| *count >= needed).map(|(_, header)| header))
+    }
+
+    async fn heads_of(&self, endpoint: &Endpoint) -> Result<Heads, Fault> {
+        let full = |answer| self.body(answer);
+        let (Body { block: latest, is_proved }, finalized) = self.newest(endpoint, true, &full).await?;
+        let latest = self.believed(Body { block: latest, is_proved }).await?;
+        let finalized = match self.config.finality {
+            Finality::Tag => finalized,
+            // The number of the final block follows from the head.
+            Finality::Confirmations(count) => {
+                let number = latest.number.saturating_sub(count);
+                let header = self.header_of(endpoint, number).await?;
+                Some(header.ok_or_else(|| Fault::Incomplete(format!("{METHOD} answered null")))?)
+            }
+        };
+        let reached = latest.number;
+        Ok(Heads { latest, finalized, reached })
+    }
+
+    /// The newest block of an endpoint and, on chains with the tag, its newest final header, in one request.
+    async fn newest<T>(
+        &self,
+        endpoint: &Endpoint,
+        full: bool,
+        read: &impl Fn(Answer) -> Result<T, Fault>,
+    ) -> Result<(T, Option<Header>), Fault> {
+        let by_tag = self.config.finality == Finality::Tag;
+        let requests = |_: &Endpoint| -> Vec<Request> {
+            let tags = if by_tag { [Some(Tag::Latest), Some(Tag::Finalized)] } else { [Some(Tag::Latest), None] };
+            tags.into_iter().flatten().map(|tag| by_number(tag, full && tag == Tag::Latest)).collect()
+        };
+        self.ask_one(endpoint, &requests, &|mut answers| {
+            if !by_tag {
+                let latest = answers.pop().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+                return Ok((read(latest)?, None));
+            }
             // Before the first checkpoint nodes answer null or "unknown block": no block is final yet.
-            let finalized = match optional::<Header>(METHOD, finalized) {
-                Err(Fault::UnknownBlock) => None,
-                other => other?,
-            };
-            Ok(Heads { latest: required(METHOD, latest)?, finalized })
+            let (latest, finalized) = pair(answers)?;
+            Ok((read(latest)?, self.header_or_none(vec![finalized])?))
         })
         .await
     }
 
-    async fn heads_by_count(&self, endpoint: &Endpoint, latest: Request, count: u64) -> Result<Heads, Fault> {
-        // Two calls: the number of the final block follows from the head.
-        let latest: Block =
-            self.ask_one(endpoint, &|_: &Endpoint| vec![latest.clone()], &|answers| first(METHOD, answers)).await?;
-        let number = latest.number.saturating_sub(count);
-        let request = by_number(Tag::Number(number), false);
-        let finalized: Header =
-            self.ask_one(endpoint, &|_: &Endpoint| vec![request.clone()], &|answers| first(METHOD, answers)).await?;
-        if finalized.number != number {
-            return Err(other_number(number, finalized.number));
+    async fn header_of(&self, endpoint: &Endpoint, number: u64) -> Result<Option<Header>, Fault> {
+        let requests = |_: &Endpoint| vec![by_number(Tag::Number(number), false)];
+        let header = self.ask_one(endpoint, &requests, &|answers| self.header_or_none(answers)).await?;
+        match header {
+            Some(header) if header.number != number => Err(other_number(number, header.number)),
+            header => Ok(header),
         }
-        Ok(Heads { latest, finalized: Some(finalized) })
+    }
+
+    /// Compares an endpoint's heads with those of the others, and puts the quorum's final block in the place of its own.
+    async fn compare(&self, endpoint: &Endpoint, heads: &mut Heads) {
+        if self.endpoints().len() == 1 {
+            return;
+        }
+        let still = self.config.block_seconds.max(1) * SURVEY_BLOCK_TIMES * 1_000;
+        let due = self.watch().is_due(heads, self.quorum(), (self.now)(), still);
+        if due {
+            let own = Sight { endpoint, head: heads.latest.header(), finalized: heads.finalized.clone() };
+            let sights = self.survey(own).await;
+            let agreed = self.quorum_of(&sights).await;
+            let mut numbers: Vec<u64> = sights.iter().map(|sight| sight.head.number).collect();
+            numbers.sort_unstable_by(|a, b| b.cmp(a));
+            let mut watch = self.watch();
+            watch.reached = numbers.get(self.quorum() - 1).copied().unwrap_or_default();
+            // Finality does not go back because an endpoint is away.
+            watch.agreed = agreed.or(watch.agreed.take());
+        }
+        if self.quorum() > 1 {
+            let watch = self.watch();
+            (heads.finalized, heads.reached) = (watch.agreed.clone(), watch.reached);
+        } else if endpoint.is_distrusted() {
+            heads.reached = self.watch().reached;
+        }
+    }
+
+    /// Asks the other endpoints for their heads, and distrusts those that lag behind or show a head that they do not have. Returns what the
+    /// believable ones show.
+    async fn survey<'a>(&'a self, own: Sight<'a>) -> Vec<Sight<'a>> {
+        let now = (self.now)();
+        let other = |endpoint: &&Endpoint| !std::ptr::eq(*endpoint, own.endpoint);
+        let usable = |endpoint: &&Endpoint| !endpoint.is_cooling(now) && endpoint.wrong_chain().is_none();
+        let others = self.endpoints().iter().filter(other).filter(usable);
+        let asked = join_all(others.map(|endpoint| self.sight(endpoint))).await;
+        let mut sights: Vec<Sight<'a>> = asked.into_iter().flatten().collect();
+        sights.push(own);
+        sights.sort_by_key(|sight| std::cmp::Reverse(sight.head.number));
+        let mut believed = Vec::with_capacity(sights.len());
+        let mut rest = sights.into_iter().peekable();
+        while let Some(sight) = rest.next() {
+            let number = sight.head.number;
+            let leaps = rest.peek().is_some_and(|next| number > next.head.number.saturating_add(LEAP_BLOCKS));
+            if leaps && !self.shows_by_number(&sight).await {
+                sight.endpoint.distrust(Some(format!("it shows the head {number} and no block with this number")));
+                continue;
+            }
+            believed.push(sight);
+        }
+        let best = believed.first().map_or(0, |sight| sight.head.number);
+        for sight in &believed {
+            let behind = best - sight.head.number;
+            let lags = format!("its head {} is {behind} blocks behind", sight.head.number);
+            sight.endpoint.distrust((behind > LAG_BLOCKS_MAX).then_some(lags));
+        }
+        believed
+    }
+
+    async fn sight<'a>(&self, endpoint: &'a Endpoint) -> Result<Sight<'a>, Fault> {
+        let (head, finalized) = self.newest(endpoint, false, &|answer| self.sealed(answer)).await?;
+        endpoint.note_head(head.number);
+        Ok(Sight { endpoint, head, finalized })
+    }
+
+    async fn shows_by_number(&self, sight: &Sight<'_>) -> bool {
+        let shown = self.header_of(sight.endpoint, sight.head.number).await;
+        matches!(shown, Ok(Some(header)) if header.hash == sight.head.hash)
+    }
+
+    /// The newest block that is final for the quorum: its endpoints have that height as final, and show the same block there.
+    async fn quorum_of(&self, sights: &[Sight<'_>]) -> Option<Header> {
+        let quorum = self.quorum();
+        let last = |sight: &Sight<'_>| match self.config.finality {
+            Finality::Tag => sight.finalized.as_ref().map(|header| header.number),
+            Finality::Confirmations(count) => Some(sight.head.number.saturating_sub(count)),
+        };
+        let mut numbers: Vec<u64> = sights.iter().filter_map(last).collect();
+        numbers.sort_unstable_by(|a, b| b.cmp(a));
+        let number = *numbers.get(quorum - 1)?;
+        let voters = sights.iter().filter(|sight| last(sight).is_some_and(|own| own >= number));
+        let shown = voters.map(|sight| async move {
+            match sight.finalized.as_ref().filter(|header| header.number == number) {
+                Some(header) => Some(header.clone()),
+                None => self.header_of(sight.endpoint, number).await.ok().flatten(),
+            }
+        });
+        let mut votes: HashMap<B256, usize> = HashMap::new();
+        for header in join_all(shown).await.into_iter().flatten() {
+            let count = votes.entry(header.hash).or_default();
+            *count += 1;
+            if *count >= quorum {
+                return Some(header);
+            }
+        }
+        tracing::warn!(chain.id = self.config.chain_id, "no {quorum} endpoints agree on the final block {number}");
+        None
+    }
+
+    fn watch(&self) -> MutexGuard<'_, Watch> {
+        self.watch.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

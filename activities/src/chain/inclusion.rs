@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::{
     chain::Chain,
     fault::Fault,
-    rpc::{Request, optional},
+    rpc::{Answer, Request, endpoint::Endpoint, optional},
 };
 
 const METHOD: &str = "eth_getTransactionByHash";
@@ -56,6 +56,20 @@ impl Chain {
             answers.into_iter().zip(hashes).map(|(answer, hash)| checked(optional(METHOD, answer)?, *hash)).collect()
         })
         .await
+    }
+
+    /// Whether as many endpoints as the quorum requires show that a transaction of this signer took this nonce in this block.
+    pub async fn is_taken_by(&self, signer: Address, nonce: u64, hash: B256, block: B256) -> bool {
+        let endpoints = self.candidates();
+        let requests = |_: &Endpoint| vec![Request::new(METHOD, json!([hash]))];
+        let read = |mut answers: Vec<Answer>| {
+            let answer = answers.pop().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+            checked(optional(METHOD, answer)?, hash)
+        };
+        let asked = endpoints.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read));
+        let shown = futures::future::join_all(asked).await.into_iter().flatten().flatten();
+        let agreed = shown.filter(|taken| (taken.from, taken.nonce, taken.block_hash) == (signer, nonce, block));
+        agreed.count() >= self.quorum()
     }
 }
 

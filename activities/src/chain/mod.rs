@@ -7,13 +7,14 @@ pub mod gas;
 pub mod heads;
 pub mod inclusion;
 pub mod logs;
+mod proof;
 pub mod receipt;
 pub mod send;
 pub mod simulate;
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock},
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -22,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
+    chain::{heads::Watch, proof::Proofs},
     config::{ChainConfig, ConfigError},
     fault::Fault,
     rpc::{
@@ -31,9 +33,6 @@ use crate::{
         transport::{Node, Transport},
     },
 };
-
-/// An endpoint that is more blocks behind the best head is asked last.
-const LAG_BLOCKS_MAX: u64 = 3;
 
 /// Returns milliseconds since 1970. Tests pass their own clock.
 pub type Clock = Arc<dyn Fn() -> u64 + Send + Sync>;
@@ -46,7 +45,10 @@ pub struct Chain {
     endpoints: Arc<Vec<Endpoint>>,
     pub(crate) genesis: Arc<OnceLock<B256>>,
     calls: Arc<CallCounter>,
-    now: Clock,
+    /// What the follower's last heads were, and what the endpoints agreed on.
+    pub(crate) watch: Arc<Mutex<Watch>>,
+    pub(crate) proofs: Arc<Proofs>,
+    pub(crate) now: Clock,
 }
 
 impl Chain {
@@ -81,6 +83,8 @@ impl Chain {
             endpoints: Arc::new(endpoints),
             genesis: Arc::default(),
             calls: Arc::default(),
+            watch: Arc::default(),
+            proofs: Arc::default(),
             now: Arc::new(system_milliseconds),
         }
     }
@@ -94,6 +98,16 @@ impl Chain {
     /// The health of each endpoint, in the order of the configuration.
     pub fn health(&self) -> Vec<EndpointHealth> {
         self.endpoints.iter().map(Endpoint::health).collect()
+    }
+
+    /// The endpoints that are asked last or never, each with the reason; none if there is none.
+    pub fn endpoint_warning(&self) -> Option<String> {
+        let named = self.health().into_iter().filter_map(|health| {
+            let why = health.wrong_chain.or(health.distrusted)?;
+            Some(format!("{}: {why}", health.endpoint))
+        });
+        let named: Vec<String> = named.collect();
+        (!named.is_empty()).then(|| named.join("; "))
     }
 
     /// Calls made so far; each call of a batch counts.
@@ -184,19 +198,22 @@ impl Chain {
         &self.endpoints
     }
 
+    /// How many endpoints must say the same.
+    pub(crate) fn quorum(&self) -> usize {
+        self.config.quorum.clamp(1, self.endpoints.len().max(1))
+    }
+
     /// The endpoints in the order in which to ask them. Equal endpoints keep their configured order: nodes differ by a block
     /// for a moment, so a switch by latency would look like a reorganisation.
     pub(crate) fn candidates(&self) -> Vec<&Endpoint> {
         let now = (self.now)();
-        let best = self.endpoints.iter().filter_map(Endpoint::head).max().unwrap_or_default();
-        let lags = |endpoint: &Endpoint| endpoint.head().is_some_and(|head| head + LAG_BLOCKS_MAX < best);
         let all = self.endpoints.iter();
         let mut ready: Vec<&Endpoint> = all.clone().filter(|endpoint| !endpoint.is_cooling(now)).collect();
         // If every endpoint is cooling down, ask anyway: one more request is better than an outage reported from memory.
         if ready.iter().all(|endpoint| endpoint.wrong_chain().is_some()) {
             ready = all.collect();
         }
-        ready.sort_by_key(|endpoint| (endpoint.wrong_chain().is_some(), lags(endpoint)));
+        ready.sort_by_key(|endpoint| (endpoint.wrong_chain().is_some(), endpoint.is_distrusted()));
         ready
     }
 }

@@ -1,16 +1,20 @@
 //! Receipts: read by block or by hash, checked against the request, and confirmed by several endpoints.
+use std::collections::BTreeMap;
+
 use alloy::primitives::{Address, B256, Bytes, U64, U256};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
-    chain::Chain,
+    chain::{Chain, proof::has_receipts},
     fault::Fault,
     rpc::{Answer, Request, endpoint::Endpoint, optional, required},
 };
 
 const ONE: &str = "eth_getTransactionReceipt";
 const OF_BLOCK: &str = "eth_getBlockReceipts";
+/// How often receipts that one endpoint left out are asked for, and how often a single endpoint must repeat what nothing proves.
+const READS_MAX: usize = 5;
 
 /// The result of a transaction.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -94,37 +98,109 @@ impl From<RawReceipt> for Receipt {
     }
 }
 
+/// A block with transactions of ours, whose receipts are wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Wanted {
+    /// The block hash.
+    pub block: B256,
+    /// The root of all its receipts, if the block's hash proves it.
+    pub receipts_root: Option<B256>,
+    /// All its transactions, in order.
+    pub transactions: Vec<B256>,
+    /// Our transactions.
+    pub ours: Vec<B256>,
+}
+
+/// The receipts of our transactions in a block, and whether the block proves them.
+struct Part {
+    receipts: Vec<Receipt>,
+    is_proved: bool,
+}
+
 impl Chain {
     /// The receipts of our transactions in this block. A missing receipt is a fault, never an empty result.
     pub async fn receipts_of_block(&self, hash: B256, ours: &[B256]) -> Result<Vec<Receipt>, Fault> {
-        if ours.is_empty() {
+        let wanted = Wanted { block: hash, ours: ours.to_vec(), ..Wanted::default() };
+        Ok(self.receipts_of_blocks(&[wanted]).await?.pop().unwrap_or_default())
+    }
+
+    /// The receipts of our transactions in several blocks, in one request. A missing receipt is a fault, and so is one that the block's own
+    /// header contradicts.
+    pub async fn receipts_of_blocks(&self, blocks: &[Wanted]) -> Result<Vec<Vec<Receipt>>, Fault> {
+        let mut found = self.parts(blocks).await?.into_iter();
+        let of = |wanted: &Wanted| if wanted.ours.is_empty() { None } else { found.next() };
+        Ok(blocks.iter().map(of).map(|part| part.map(|part| part.receipts).unwrap_or_default()).collect())
+    }
+
+    async fn parts(&self, blocks: &[Wanted]) -> Result<Vec<Part>, Fault> {
+        let with_ours: Vec<&Wanted> = blocks.iter().filter(|wanted| !wanted.ours.is_empty()).collect();
+        if with_ours.is_empty() {
             return Ok(Vec::new());
         }
         // One call for the whole block is cheaper than one for each transaction, but not every node offers it.
         let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
-            false => vec![Request::new(OF_BLOCK, json!([hash]))],
-            true => ours.iter().map(one).collect(),
+            false => with_ours.iter().map(|wanted| Request::new(OF_BLOCK, json!([wanted.block]))).collect(),
+            true => with_ours.iter().flat_map(|wanted| wanted.ours.iter().map(one)).collect(),
         };
-        self.ask_each(requests, |answers| of_block(hash, ours, answers)).await
+        match self.ask_each(requests, |answers| of_blocks(&with_ours, answers)).await {
+            Err(fault @ (Fault::Incomplete(_) | Fault::Malformed(_))) => {
+                let mut parts = Vec::with_capacity(with_ours.len());
+                for wanted in with_ours {
+                    parts.push(self.one_by_one(wanted).await?.ok_or_else(|| fault.clone())?);
+                }
+                Ok(parts)
+            }
+            parts => parts,
+        }
     }
 
-    /// The receipts of our transactions in several blocks, in one request. A missing receipt is a fault.
-    pub async fn receipts_of_blocks(&self, blocks: &[(B256, Vec<B256>)]) -> Result<Vec<Vec<Receipt>>, Fault> {
-        let with_ours: Vec<_> = blocks.iter().filter(|(_, ours)| !ours.is_empty()).collect();
-        let mut found = match with_ours.as_slice() {
-            [] => Vec::new(),
-            [(hash, ours)] => vec![self.receipts_of_block(*hash, ours).await?],
-            several => {
-                let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
-                    false => several.iter().map(|(hash, _)| Request::new(OF_BLOCK, json!([hash]))).collect(),
-                    true => several.iter().flat_map(|(_, ours)| ours.iter().map(one)).collect(),
-                };
-                self.ask_each(requests, |answers| of_blocks(several, answers)).await?
+    /// The receipts of a block whose list was wrong, each by its hash: what a list leaves out may be there. None if they do not prove
+    /// themselves, or if the block gives no means to tell.
+    async fn one_by_one(&self, wanted: &Wanted) -> Result<Option<Part>, Fault> {
+        let Some(root) = wanted.receipts_root else { return Ok(None) };
+        let mut found: BTreeMap<B256, Value> = BTreeMap::new();
+        for _ in 0..READS_MAX {
+            let missing: Vec<&B256> = wanted.transactions.iter().filter(|hash| !found.contains_key(*hash)).collect();
+            if missing.is_empty() {
+                break;
+            }
+            let answers = self.ask(missing.iter().map(|hash| one(hash)).collect(), Ok).await?;
+            let shown = missing.into_iter().copied().zip(answers);
+            found
+                .extend(shown.filter_map(|(hash, answer)| Some((hash, answer.ok().filter(|value| !value.is_null())?))));
+        }
+        let all: Vec<Value> = wanted.transactions.iter().filter_map(|hash| found.remove(hash)).collect();
+        if has_receipts(&all, root) != Some(true) {
+            return Ok(None);
+        }
+        of_block(wanted, vec![Ok(Value::Array(all))]).map(Some)
+    }
+
+    /// The receipt that its block proves, or that two endpoints show where a block proves nothing; one endpoint alone is read several times.
+    /// None as long as nothing is sure. A verdict against an operation needs this.
+    pub async fn proved_receipt(&self, receipt: &Receipt) -> Result<Option<Receipt>, Fault> {
+        let (number, hash) = (receipt.block_number, receipt.tx_hash);
+        let block = self.blocks(number, number).await?.pop().filter(|block| block.hash == receipt.block_hash);
+        let Some(block) = block.filter(|block| block.transactions.iter().any(|t| t.hash == hash)) else {
+            return Ok(None);
+        };
+        let transactions = block.transactions.iter().map(|t| t.hash).collect();
+        let wanted = Wanted { block: block.hash, receipts_root: block.receipts_root, transactions, ours: vec![hash] };
+        if let Some(part) = self.parts(&[wanted]).await?.pop().filter(|part| part.is_proved) {
+            return Ok(part.receipts.into_iter().next());
+        }
+        let endpoints = self.candidates();
+        let reads = if self.endpoints().len() == 1 { READS_MAX } else { 1 };
+        let mut votes: Vec<(usize, Receipt)> = Vec::new();
+        for endpoint in endpoints.iter().cycle().take(endpoints.len() * reads) {
+            let Ok(Some(shown)) = self.receipt_of(endpoint, hash).await else { continue };
+            match votes.iter_mut().find(|(_, known)| *known == shown) {
+                Some((count, _)) => *count += 1,
+                None => votes.push((1, shown)),
             }
         }
-        .into_iter();
-        let of = |ours: &Vec<B256>| if ours.is_empty() { None } else { found.next() };
-        Ok(blocks.iter().map(|(_, ours)| ours).map(of).map(Option::unwrap_or_default).collect())
+        let needed = if reads == 1 { 2 } else { reads };
+        Ok(votes.into_iter().find(|(count, shown)| *count >= needed && shown.block_hash == block.hash).map(|(_, r)| r))
     }
 
     /// The receipts by hash, in the same order; none where the node has no receipt, which proves nothing.
@@ -178,23 +254,34 @@ fn one(hash: &B256) -> Request {
     Request::new(ONE, json!([hash]))
 }
 
-fn of_blocks(blocks: &[&(B256, Vec<B256>)], answers: Vec<Answer>) -> Result<Vec<Vec<Receipt>>, Fault> {
+fn of_blocks(blocks: &[&Wanted], answers: Vec<Answer>) -> Result<Vec<Part>, Fault> {
     // Answers are per block or per transaction. If both give the same number of answers, the order is the same too.
     let by_block = answers.len() == blocks.len();
     let mut answers = answers.into_iter();
-    let part = |(hash, ours): &&(B256, Vec<B256>)| {
-        of_block(*hash, ours, answers.by_ref().take(if by_block { 1 } else { ours.len() }).collect())
+    let part = |wanted: &&Wanted| {
+        let count = if by_block { 1 } else { wanted.ours.len() };
+        of_block(wanted, answers.by_ref().take(count).collect())
     };
     blocks.iter().map(part).collect()
 }
 
-fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Receipt>, Fault> {
+fn of_block(wanted: &Wanted, answers: Vec<Answer>) -> Result<Part, Fault> {
+    let (hash, ours) = (wanted.block, &wanted.ours);
     // One answer can be a block's array or a single receipt.
     let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
     let mut found: Vec<Receipt> = Vec::new();
+    let mut is_proved = false;
     if by_block {
         let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
-        let all: Vec<RawReceipt> = required(OF_BLOCK, answer)?;
+        let all: Vec<Value> = required(OF_BLOCK, answer)?;
+        let is_right = wanted.receipts_root.and_then(|root| has_receipts(&all, root));
+        if is_right == Some(false) {
+            return Err(Fault::Malformed(format!(
+                "the receipts of block {hash} are not those of its header; the endpoint left some or their events out"
+            )));
+        }
+        is_proved = is_right == Some(true);
+        let all: Vec<RawReceipt> = required(OF_BLOCK, Ok(Value::Array(all)))?;
         found.extend(all.into_iter().map(Receipt::from).filter(|receipt| ours.contains(&receipt.tx_hash)));
     } else {
         for answer in answers {
@@ -207,12 +294,11 @@ fn of_block(hash: B256, ours: &[B256], answers: Vec<Answer>) -> Result<Vec<Recei
             "the receipt of {tx} is in block {other}, not in {hash}; the chain was reorganised"
         )));
     }
-    ours.iter()
-        .map(|tx| {
-            let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
-            receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("the receipts of block {hash} lack {tx}")))
-        })
-        .collect()
+    let receipts = ours.iter().map(|tx| {
+        let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
+        receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("the receipts of block {hash} lack {tx}")))
+    });
+    Ok(Part { receipts: receipts.collect::<Result<_, _>>()?, is_proved })
 }
 
 fn checked(raw: Option<RawReceipt>, hash: B256) -> Result<Option<Receipt>, Fault> {

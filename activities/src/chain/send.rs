@@ -52,12 +52,21 @@ impl Chain {
     /// The same bytes are the same transaction everywhere, so another endpoint may get them too: after a failure always,
     /// with `broadcast_all` in any case.
     pub async fn send(&self, raws: &[Bytes]) -> Vec<SendResult> {
+        self.send_with(raws, self.config.broadcast_all).await
+    }
+
+    /// Sends the transactions to every endpoint: one that took them and keeps them to itself must not be their only way.
+    pub async fn send_to_all(&self, raws: &[Bytes]) -> Vec<SendResult> {
+        self.send_with(raws, true).await
+    }
+
+    async fn send_with(&self, raws: &[Bytes], to_all: bool) -> Vec<SendResult> {
         let mut sent: Vec<SendResult> = vec![SendResult::Unknown("no endpoint could be reached".into()); raws.len()];
         if raws.is_empty() {
             return sent;
         }
         let endpoints = self.candidates();
-        if self.config.broadcast_all {
+        if to_all {
             let answers = endpoints.iter().map(|endpoint| self.send_to(endpoint, raws));
             // All endpoints get the bytes at once, so a slow one delays nobody.
             for answers in futures::future::join_all(answers).await {

@@ -38,8 +38,10 @@ pub struct EndpointHealth {
     pub last_error: Option<&'static str>,
     /// Duration of the last answer.
     pub latency_milliseconds: Option<u64>,
-    /// Highest block number seen from this endpoint.
+    /// The number of the newest block that it last showed.
     pub head: Option<u64>,
+    /// Why the other endpoints are asked before this one: it is behind them, or shows a head that it does not have.
+    pub distrusted: Option<String>,
     /// The chain it serves, if that is not the configured one; such an endpoint is not used.
     pub wrong_chain: Option<String>,
 }
@@ -54,6 +56,7 @@ struct State {
     last_error: Option<&'static str>,
     latency: Option<u64>,
     head: Option<u64>,
+    distrusted: Option<String>,
     wrong_chain: Option<Fault>,
 }
 
@@ -206,15 +209,27 @@ impl Endpoint {
         self.state().cooling_until > now
     }
 
-    /// Records a block number from this endpoint.
+    /// Records the newest block of this endpoint. The last one counts, so that an absurd number is not believed for ever.
     pub fn note_head(&self, number: u64) {
-        let mut state = self.state();
-        state.head = state.head.max(Some(number));
+        self.state().head = Some(number);
     }
 
-    /// The highest block number seen.
-    pub fn head(&self) -> Option<u64> {
-        self.state().head
+    /// Puts the endpoint behind the others, with the reason, or admits it again.
+    pub fn distrust(&self, reason: Option<String>) {
+        let mut state = self.state();
+        match (&state.distrusted, &reason) {
+            (None, Some(why)) => {
+                tracing::warn!(endpoint.url = %self.redaction.label, "the other endpoints are asked before this one: {why}");
+            }
+            (Some(_), None) => tracing::info!(endpoint.url = %self.redaction.label, "endpoint is at the head again"),
+            _ => {}
+        }
+        state.distrusted = reason;
+    }
+
+    /// Whether the other endpoints are asked first.
+    pub fn is_distrusted(&self) -> bool {
+        self.state().distrusted.is_some()
     }
 
     /// Records a method that the endpoint lacks; false if it was recorded before.
@@ -237,6 +252,7 @@ impl Endpoint {
             last_error: state.last_error,
             latency_milliseconds: state.latency,
             head: state.head,
+            distrusted: state.distrusted.clone(),
             wrong_chain: state.wrong_chain.as_ref().map(ToString::to_string),
         }
     }

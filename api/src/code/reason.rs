@@ -88,8 +88,9 @@ reasons! {
     ErrorCode "reverts" "The contract would reject the call" [page];
     ErrorCode "reverted" "The transaction reverted" [page];
     ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
-    ErrorCode "heads_disagree" "Two blocks give different results" [
-        "The simulated call reverts at one block and succeeds at a newer block.",
+    BlockedReason "base_fee_above_cap" "The base fee is above the cap" [page];
+    BlockedReason "heads_disagree" "Two blocks give different results" [
+        "The simulated call reverts at one block and succeeds at another one. One RPC endpoint may lag behind.",
         "Nothing. The operation is tried again automatically.",
         "Nothing was signed."
     ];

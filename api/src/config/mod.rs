@@ -116,6 +116,12 @@ pub struct Webhooks {
     pub allow_insecure: bool,
 }
 
+/// Keys that earlier versions had, each with what to do.
+const REMOVED: &[(&str, &str)] = &[(
+    "bumps_max",
+    "Delete the key bumps_max: fees follow the market up to max_fee_per_gas_gwei_cap, without a count.",
+)];
+
 impl Default for Config {
     fn default() -> Self {
         Self {
@@ -169,7 +175,12 @@ impl Config {
                     Failure::new(format!("The configuration {} cannot be read: {error}.", path.display()))
                 })?;
                 // Parsed once alone, so that an error has its line.
-                Self::parse(&text).map_err(|error| Failure::new(format!("{}: {error}", path.display())))?;
+                Self::parse(&text).map_err(|error| {
+                    let removed =
+                        REMOVED.iter().find(|(key, _)| error.to_string().contains(&format!("unknown field `{key}`")));
+                    let advice = removed.map_or_else(String::new, |(_, advice)| format!("\n{advice}"));
+                    Failure::new(format!("{}: {error}{advice}", path.display()))
+                })?;
                 text
             }
             None => String::new(),

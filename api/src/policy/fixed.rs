@@ -90,8 +90,6 @@ pub struct OnChain {
     /// The seconds after which the fee is raised.
     bump_after_seconds: u64,
     bump_percent: u64,
-    /// The maximum number of fee bumps.
-    bumps_max: u32,
     /// The seconds after which a transaction counts as stuck.
     stuck_after_seconds: u64,
     /// The maximum payout of each token in one day, in base units. Null means no limit.
@@ -147,7 +145,6 @@ impl OnChain {
             in_flight_max: chain.in_flight_max,
             bump_after_seconds: chain.bump_after_seconds,
             bump_percent: chain.bump_percent,
-            bumps_max: chain.bumps_max,
             stuck_after_seconds: chain.stuck_after_seconds,
             payout_ceiling_daily: chain.payout_ceiling_daily.map(|most| most.to_string()),
         }

@@ -64,6 +64,9 @@ pub struct Seen {
     /// `ok`, `unreachable` or `halted`.
     #[schema(example = "ok")]
     status: &'static str,
+    /// The RPC endpoints that are asked last or never, each with the reason.
+    #[schema(required)]
+    endpoint_warning: Option<String>,
     /// The number of the newest block.
     head_block: i64,
     /// The number of the newest final block.
@@ -72,7 +75,7 @@ pub struct Seen {
 
 /// Check that the service is ready.
 ///
-/// The database must answer and be migrated. A chain that does not answer makes the status `degraded`; work is accepted and waits.
+/// The database must answer and be migrated. A chain that does not answer, or an RPC endpoint that lags behind the others, makes the status `degraded`; work is accepted.
 #[utoipa::path(
     get,
     path = "/readyz",
@@ -92,8 +95,10 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
     let loops = loops.map(|l| Loop { name: l.name, status: if l.until < now { "still" } else { "ok" } });
     let loops: Vec<_> = loops.collect();
     let stands_still = loops.iter().any(|l| l.status != "ok");
-    let troubled =
-        stands_still || chains.iter().any(|chain| chain.halted_reason.is_some() || chain.blocked_reason.is_some());
+    let is_troubled = |chain: &chain::Chain| {
+        chain.halted_reason.is_some() || chain.blocked_reason.is_some() || chain.endpoint_warning.is_some()
+    };
+    let troubled = stands_still || chains.iter().any(is_troubled);
     let chains: Vec<_> = chains
         .iter()
         .map(|chain| {
@@ -103,7 +108,8 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
                 (None, None) => "ok",
             };
             let (head_block, final_block) = (chain.head_number, chain.final_number);
-            Seen { chain_id: chain.chain_id, status, head_block, final_block }
+            let endpoint_warning = chain.endpoint_warning.clone();
+            Seen { chain_id: chain.chain_id, status, endpoint_warning, head_block, final_block }
         })
         .collect();
     Ok(Json(Ready { status: if troubled { "degraded" } else { "ok" }, chains, loops }))

@@ -23,8 +23,20 @@ pub enum Fault {
     ForgedReceipt,
     /// The answer to a sent transaction names another hash.
     OtherHash,
-    /// The head is this many blocks behind the node's.
+    /// `latest` is this many blocks behind the node's.
     StaleHead(u64),
+    /// The node stopped at this block: it answers from there, takes transactions and knows nothing newer.
+    StandStill(u64),
+    /// The newest block has a number that is this much too high.
+    AbsurdHead(u64),
+    /// The newest block counts as final.
+    EarlyFinality,
+    /// A block without its last transaction.
+    BodyLeftOut,
+    /// The receipts of a block without the last one.
+    ReceiptLeftOut,
+    /// Receipts without their logs.
+    NoLogs,
     /// An HTTP status, such as 429 or 500, instead of an answer.
     Status(u16),
     /// A body that is no JSON.
@@ -55,6 +67,12 @@ impl Fault {
             Self::ForgedReceipt => "forged_receipt",
             Self::OtherHash => "other_hash",
             Self::StaleHead(_) => "stale_head",
+            Self::StandStill(_) => "stand_still",
+            Self::AbsurdHead(_) => "absurd_head",
+            Self::EarlyFinality => "early_finality",
+            Self::BodyLeftOut => "body_left_out",
+            Self::ReceiptLeftOut => "receipt_left_out",
+            Self::NoLogs => "no_logs",
             Self::Status(_) => "status",
             Self::Garbage => "garbage",
             Self::Error(..) => "error",
@@ -66,7 +84,10 @@ impl Fault {
     /// The methods that it means where a rule names none; empty means every method.
     pub(crate) fn methods(&self) -> &'static [&'static str] {
         match self {
-            Self::Null | Self::ForgedReceipt => RECEIPTS,
+            Self::Null | Self::ForgedReceipt | Self::NoLogs => RECEIPTS,
+            Self::ReceiptLeftOut => &["eth_getBlockReceipts"],
+            Self::AbsurdHead(_) => &["eth_blockNumber", "eth_getBlockByNumber"],
+            Self::EarlyFinality | Self::BodyLeftOut => &["eth_getBlockByNumber"],
             Self::StaleNonce(_) => &["eth_getTransactionCount"],
             Self::WrongChainId(_) => &["eth_chainId", "net_version"],
             Self::OtherHash | Self::ReplacementRule | Self::GapRule => SEND,

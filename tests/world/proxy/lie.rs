@@ -6,7 +6,7 @@ use super::fault::Fault;
 use crate::rpc::{number, quantity};
 
 /// Changes a result; false when there was nothing to lie about.
-pub(super) fn tell(fault: &Fault, method: &str, result: &mut Value) -> bool {
+pub(super) fn tell(fault: &Fault, method: &str, params: &Value, result: &mut Value) -> bool {
     let truth = result.clone();
     match fault {
         Fault::Null => *result = Value::Null,
@@ -19,9 +19,40 @@ pub(super) fn tell(fault: &Fault, method: &str, result: &mut Value) -> bool {
             receipt => turn_status(receipt),
         },
         Fault::OtherHash => turn_hash(result),
+        Fault::AbsurdHead(above) if method == "eth_blockNumber" => raise(result, *above),
+        Fault::AbsurdHead(above) if params[0] == "latest" => raise(&mut result["number"], *above),
+        Fault::BodyLeftOut => drop_last(&mut result["transactions"]),
+        Fault::ReceiptLeftOut => drop_last(result),
+        Fault::NoLogs => match &mut *result {
+            Value::Array(receipts) => receipts.iter_mut().for_each(drop_logs),
+            receipt => drop_logs(receipt),
+        },
+        // Receipts above the block at which the node stopped are not there.
+        Fault::StandStill(height) if number(&result["blockNumber"]).is_some_and(|at| at > *height) => {
+            *result = Value::Null;
+        }
         _ => {}
     }
     *result != truth
+}
+
+fn raise(result: &mut Value, above: u64) {
+    if let Some(truth) = number(result) {
+        *result = quantity(truth + above);
+    }
+}
+
+fn drop_last(list: &mut Value) {
+    if let Some(list) = list.as_array_mut() {
+        list.pop();
+    }
+}
+
+fn drop_logs(receipt: &mut Value) {
+    if receipt.get("logs").is_some() {
+        receipt["logs"] = json!([]);
+        receipt["logsBloom"] = json!(format!("0x{}", "0".repeat(512)));
+    }
 }
 
 fn lower(result: &mut Value, behind: u64) {

@@ -89,12 +89,19 @@ async fn before(
             None
         }
         Fault::StaleHead(behind) => {
-            let older = older_head(shared, call, *behind).await?;
+            let (place, older) = older_head(shared, call, *behind).await?;
             if shared.hit(id, fault) {
-                call["params"][0] = older;
+                call["params"][place] = older;
             }
             None
         }
+        Fault::EarlyFinality => {
+            if call["params"][0] == "finalized" && shared.hit(id, fault) {
+                call["params"][0] = json!("latest");
+            }
+            None
+        }
+        Fault::StandStill(height) => stopped_at(shared, id, fault, call, *height),
         Fault::ReplacementRule => {
             let refused = shared.state().pool.underpriced(signed?);
             (refused && shared.hit(id, fault)).then(|| error(call, -32000, "replacement transaction underpriced"))
@@ -123,7 +130,7 @@ async fn after(shared: &Shared, id: usize, fault: &Fault, method: &str, call: &V
         }
         _ => {
             let mut told = answer["result"].clone();
-            if lie::tell(fault, method, &mut told) && shared.hit(id, fault) {
+            if lie::tell(fault, method, &call["params"], &mut told) && shared.hit(id, fault) {
                 answer["result"] = told;
             }
             false
@@ -131,13 +138,31 @@ async fn after(shared: &Shared, id: usize, fault: &Fault, method: &str, call: &V
     }
 }
 
-/// The number that stands for `latest` when the node is behind.
-async fn older_head(shared: &Shared, call: &Value, behind: u64) -> Option<Value> {
-    if call["params"][0] != "latest" {
-        return None;
-    }
+/// The place of `latest` in a call, and the number that stands for it when the node is behind.
+async fn older_head(shared: &Shared, call: &Value, behind: u64) -> Option<(usize, Value)> {
+    let place = call["params"].as_array()?.iter().position(|param| param == "latest")?;
     let head = shared.node.try_call("eth_blockNumber", json!([])).await.ok()?;
-    Some(quantity(number(&head)?.saturating_sub(behind)))
+    Some((place, quantity(number(&head)?.saturating_sub(behind))))
+}
+
+/// A node that stopped: tags mean its last block, and it does not know any later one.
+fn stopped_at(shared: &Shared, id: usize, fault: &Fault, call: &mut Value, height: u64) -> Option<Outcome> {
+    if call["method"] == "eth_blockNumber" {
+        let answer = json!({ "jsonrpc": "2.0", "id": call["id"], "result": quantity(height) });
+        return shared.hit(id, fault).then_some(Outcome::Answer(answer));
+    }
+    let params = call["params"].as_array_mut()?;
+    for param in params {
+        let later = number(param).is_some_and(|at| at > height && at < 1 << 40);
+        if matches!(param.as_str(), Some("latest" | "pending" | "finalized" | "safe")) && shared.hit(id, fault) {
+            *param = quantity(height);
+        } else if later && shared.hit(id, fault) {
+            let unknown = json!({ "jsonrpc": "2.0", "id": call["id"], "result": null });
+            let is_block = call["method"] == "eth_getBlockByNumber";
+            return Some(if is_block { Outcome::Answer(unknown) } else { error(call, -32000, "header not found") });
+        }
+    }
+    None
 }
 
 fn error(call: &Value, code: i64, words: &str) -> Outcome {

@@ -28,7 +28,7 @@ const WALK_BLOCKS: u64 = 64;
 /// Moves the cursor close to the head, and records the result of every open attempt below it.
 pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &Heads) -> Result<Pass, Walk> {
     check_same_chain(network, cursor).await?;
-    let to = heads.latest.number - WALK_BLOCKS;
+    let to = heads.latest.number.min(heads.reached) - WALK_BLOCKS;
     let gap = (cursor.final_number.cast_unsigned(), to);
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
     let seen = key_uses(engine, network, cursor, to).await?;
@@ -52,6 +52,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     used_nonce::record(&mut tx, cursor.chain_id, &seen, &receipts, &foreign).await?;
     chain::advance(&mut tx, cursor, (to.cast_signed(), landing.hash), last).await?;
     tx.commit(Point::Follow).await?;
+    network.count_head();
     follow::notify_waiters(network, !receipts.is_empty());
     tracing::warn!(
         chain.id = cursor.chain_id,

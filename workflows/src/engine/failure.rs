@@ -42,6 +42,10 @@ impl Failure {
     pub fn of_fault(fault: &Fault, stage: Stage) -> Self {
         match fault.class() {
             FaultClass::Outage | FaultClass::Fatal => Self::Blocked(format!("{}: {fault}", fault.code())),
+            // An endpoint that lags behind the followed blocks gives no verdict, and it is not the operation's fault.
+            FaultClass::Transient if matches!(fault, Fault::UnknownBlock) => {
+                Self::Blocked(format!("{}: {fault}", fault.code()))
+            }
             FaultClass::Transient => {
                 Self::Retry(Problem { stage, code: fault.code().to_owned(), message: fault.to_string(), data: None })
             }

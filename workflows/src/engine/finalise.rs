@@ -86,7 +86,11 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         set_aside(engine, op, &error).await?;
     }
     for proof in foreign {
-        taken_by_foreign(engine, &proof).await?;
+        // One endpoint's block is no proof against an operation.
+        let (signer, nonce) = (proof.signer.0, proof.nonce.cast_unsigned());
+        if network.chain.is_taken_by(signer, nonce, proof.tx_hash.0, proof.block_hash.0).await {
+            taken_by_foreign(engine, &proof).await?;
+        }
     }
     Ok(count)
 }
@@ -173,23 +177,45 @@ async fn decide(engine: &Engine, network: &Network, known: &mut Known, one: Fina
             _ => return Ok(None),
         },
     };
-    let Some(receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
-    if receipt.success {
-        let read = if stored.as_ref() == Some(&receipt) {
-            ledger::has_read(engine, known, &receipt).await?
-        } else {
-            let mut tx = engine.db.read().await?;
-            let mut shown = Known::of(&mut tx, network, &[&receipt]).await?;
-            drop(tx);
-            ledger::has_read(engine, &mut shown, &receipt).await?
-        };
-        if !read {
+    let Some(mut receipt) = agreed(network, &op, receipt).await.map_err(fault)? else { return Ok(None) };
+    let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
+    // A receipt can be wrong once: the one that its block proves decides.
+    for _ in 0..2 {
+        if receipt.success && !has_read(engine, network, known, stored.as_ref(), &receipt).await? {
             return Ok(None);
         }
+        let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
+        if cancelled || matches!(verdict, Verdict::Done(_)) {
+            return Ok(Some(Settled { op, step, verdict }));
+        }
+        let Some(proved) = network.chain.proved_receipt(&receipt).await.map_err(fault)? else {
+            tracing::warn!(operation.id = %op.id, tx.hash = %tx_hash, "a receipt speaks against the operation and its block does not prove it yet");
+            return Ok(None);
+        };
+        if proved == receipt {
+            return Ok(Some(Settled { op, step, verdict }));
+        }
+        tracing::error!(operation.id = %op.id, tx.hash = %tx_hash, "an endpoint showed a false receipt; its block proves another one");
+        receipt = proved;
     }
-    let cancelled = attempt.is_some_and(|a| a.kind == Kind::Cancel);
-    let Some(verdict) = verdict(engine, network, &op, &step, &receipt, cancelled).await? else { return Ok(None) };
-    Ok(Some(Settled { op, step, verdict }))
+    Ok(None)
+}
+
+/// Whether the ledger has every event of a receipt.
+async fn has_read(
+    engine: &Engine,
+    network: &Network,
+    known: &mut Known,
+    stored: Option<&Receipt>,
+    receipt: &Receipt,
+) -> Result<bool> {
+    if stored == Some(receipt) {
+        return ledger::has_read(engine, known, receipt).await;
+    }
+    let mut tx = engine.db.read().await?;
+    let mut shown = Known::of(&mut tx, network, &[receipt]).await?;
+    drop(tx);
+    ledger::has_read(engine, &mut shown, receipt).await
 }
 
 /// Takes back the inclusion of a step in a block that is not part of the chain. Otherwise it would wait for that block for ever.
@@ -206,9 +232,7 @@ async fn withdraw(engine: &Engine, step: &Step) -> Result<()> {
 /// The receipt on which the endpoints agree, in the same block: the stored one, or the one that they show now if the stored one was wrong.
 async fn agreed(network: &Network, op: &Operation, stored: Receipt) -> Result<Option<Receipt>, Fault> {
     match network.chain.confirm_receipt(&stored).await? {
-        Agreement::Agreed if stored.success => return Ok(Some(stored)),
-        // A revert is rare and has grave results, so it is read again: a single endpoint may have been wrong.
-        Agreement::Agreed => {}
+        Agreement::Agreed => return Ok(Some(stored)),
         Agreement::Pending => return Ok(None),
         Agreement::Disputed(why) => {
             tracing::error!(operation.id = %op.id, tx.hash = %stored.tx_hash, "endpoints disagree about a final receipt: {why}");

@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
-use muniment_activities::chain::receipt::Receipt;
+use muniment_activities::chain::receipt::{Receipt, Wanted};
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
@@ -20,7 +20,7 @@ use sqlx::types::Json;
 
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::{Engine, Network};
-use crate::engine::{catch_up, lane, queue};
+use crate::engine::{catch_up, lane, observe, queue};
 
 /// From this distance on, the blocks in between are not read one by one.
 const GAP_BLOCKS: u64 = 512;
@@ -60,6 +60,7 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
         Ok(heads) => heads,
         Err(fault) => return wait_for_answer(engine, &cursor, &fault).await,
     };
+    observe::name_endpoints(engine, network, &cursor).await?;
     match walk(engine, network, &cursor, heads).await {
         Ok(pass) => {
             pace(network, |blocks| (blocks * 2).min(BLOCKS_PER_PASS));
@@ -116,7 +117,8 @@ async fn first_contact(engine: &Engine, network: &Network) -> Result<Pass> {
 async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads) -> Result<Pass, Walk> {
     let head = cursor.head_number.cast_unsigned();
     let newest = heads.latest.number;
-    if newest > head + GAP_BLOCKS {
+    // One endpoint's head is no reason to leave blocks out: as many as the quorum requires must have got that far.
+    if newest.min(heads.reached) > head + GAP_BLOCKS {
         return catch_up::jump(engine, network, cursor, &heads).await;
     }
     let mut ancestor = cursor.head_number;
@@ -139,7 +141,9 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     if ancestor < cursor.final_number {
         // A node that lags behind may be on a branch that all others left, so its block proves nothing.
         let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
-        return if as_far { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
+        let agreed = network.chain.agreed_header(cursor.final_number.cast_unsigned()).await?;
+        let gone = as_far && agreed.is_some_and(|header| header.hash != cursor.final_hash.0);
+        return if gone { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
     }
     // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
     let below = header_at(engine, cursor, ancestor).await?;
@@ -245,7 +249,13 @@ async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block
     }
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
     // One request for all of them, or none if the blocks contain no transaction of the platform.
-    let asked: Vec<(B256, Vec<B256>)> = blocks.iter().map(|b| (b.hash, ours(b))).collect();
+    let wanted = |b: &Block| Wanted {
+        block: b.hash,
+        receipts_root: b.receipts_root,
+        transactions: b.transactions.iter().map(|t| t.hash).collect(),
+        ours: ours(b),
+    };
+    let asked: Vec<Wanted> = blocks.iter().map(wanted).collect();
     let receipts = network.chain.receipts_of_blocks(&asked).await?;
     let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
         let foreign = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
@@ -304,6 +314,9 @@ async fn commit(
     };
     chain::advance(&mut tx, cursor, head, last).await?;
     tx.commit(Point::Follow).await?;
+    if !found.is_empty() {
+        network.count_head();
+    }
     notify_waiters(network, !receipts.is_empty());
     Ok(())
 }

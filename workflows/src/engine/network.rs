@@ -1,12 +1,12 @@
 //! One chain, with the state that the engine keeps for it in memory.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex as StdMutex, PoisonError};
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
-use muniment_activities::chain::fees::Fees;
+use muniment_activities::chain::fees::{Fees, Market};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::fault::Fault;
 use muniment_activities::signer::Signer;
@@ -33,12 +33,23 @@ pub struct Network {
     pub room: watch::Sender<u64>,
     /// Blocks that the follower reads in one pass. Fewer after a fault, because an endpoint may limit its answers.
     pub pass_blocks: AtomicU64,
+    /// The heads that this process saw, and since which of them each attempt waits.
+    ages: StdMutex<Ages>,
     /// The last market fees, with their time. One request serves all operations of a second.
-    market: Mutex<Option<(DateTime<Utc>, Fees)>>,
+    market: Mutex<Option<(DateTime<Utc>, Market)>>,
     /// Addresses with known code, which never disappears.
     contracts: Mutex<BTreeSet<Address>>,
     /// The estimated gas of earlier calls, by contract, function and length.
     known_gas: StdMutex<HashMap<CallShape, u64>>,
+}
+
+/// Ages are counted in heads, not in seconds: neither an outage nor a clock that jumps makes a transaction old.
+#[derive(Default)]
+struct Ages {
+    heads: u64,
+    since: HashMap<B256, u64>,
+    /// The attempt at the fee cap of each lane, with the start of its operation's wait, and since which head.
+    at_cap: HashMap<String, (B256, Option<DateTime<Utc>>, u64)>,
 }
 
 /// Calls of one shape need nearly the same gas.
@@ -75,6 +86,7 @@ impl Network {
             followed: Notify::new(),
             room: watch::Sender::new(0),
             pass_blocks: AtomicU64::new(BLOCKS_PER_PASS),
+            ages: StdMutex::default(),
             market: Mutex::default(),
             contracts: Mutex::default(),
             known_gas: StdMutex::default(),
@@ -97,16 +109,53 @@ impl Network {
         known.insert(shape, estimate.saturating_add(estimate / 20));
     }
 
-    /// The current market fees.
+    /// The current market fees, below the cap.
     pub async fn fees(&self, now: DateTime<Utc>) -> Result<Fees, Fault> {
+        Ok(self.market(now).await?.offer)
+    }
+
+    /// The current base fee and the fees to offer.
+    pub async fn market(&self, now: DateTime<Utc>) -> Result<Market, Fault> {
         let mut market = self.market.lock().await;
         match *market {
             Some((asked, fees)) if (Duration::zero()..Duration::seconds(1)).contains(&(now - asked)) => Ok(fees),
             _ => {
-                let fees = self.chain.fees().await?;
+                let fees = self.chain.market().await?;
                 *market = Some((now, fees));
                 Ok(fees)
             }
         }
+    }
+
+    /// Counts a head that the follower saw.
+    pub fn count_head(&self) {
+        self.ages().heads += 1;
+    }
+
+    /// The heads seen since this process first knew that the attempt was sent.
+    pub fn heads_since(&self, attempt: B256) -> u64 {
+        let mut ages = self.ages();
+        let heads = ages.heads;
+        heads - *ages.since.entry(attempt).or_insert(heads)
+    }
+
+    /// The heads seen since a lane's lowest attempt was found at the fee cap. A person's retry starts the wait anew.
+    pub fn heads_at_cap(&self, lane_id: &str, attempt: B256, submitted_at: Option<DateTime<Utc>>) -> u64 {
+        let mut ages = self.ages();
+        let heads = ages.heads;
+        let entry = ages.at_cap.entry(lane_id.to_owned()).or_insert((attempt, submitted_at, heads));
+        if (entry.0, entry.1) != (attempt, submitted_at) {
+            *entry = (attempt, submitted_at, heads);
+        }
+        heads - entry.2
+    }
+
+    /// Forgets the ages of attempts that are no longer open.
+    pub fn keep_ages(&self, open: &HashSet<B256>) {
+        self.ages().since.retain(|attempt, _| open.contains(attempt));
+    }
+
+    fn ages(&self) -> std::sync::MutexGuard<'_, Ages> {
+        self.ages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

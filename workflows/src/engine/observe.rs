@@ -33,3 +33,14 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
     }
     tx.commit(Point::Housekeeping).await
 }
+
+/// Stores which endpoints are not trusted, when that changed.
+pub async fn name_endpoints(engine: &Engine, network: &Network, cursor: &chain::Chain) -> Result<()> {
+    let warning = network.chain.endpoint_warning();
+    if warning.is_some() == cursor.endpoint_warning.is_some() {
+        return Ok(());
+    }
+    let mut tx = engine.db.begin().await?;
+    chain::set_endpoint_warning(&mut tx, cursor.chain_id, warning.as_deref()).await?;
+    tx.commit(Point::Mode).await
+}

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet};
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
+use muniment_activities::chain::Tag;
 use muniment_activities::chain::fees::Fees;
 use muniment_activities::chain::gas;
 use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationRequest};
@@ -11,6 +12,7 @@ use muniment_activities::contract::operation::is_operation_executed;
 use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
 use muniment_domain::Error;
+use muniment_domain::chain::{self, Chain as Cursor};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};
 use muniment_domain::step::{self, Step};
@@ -18,7 +20,7 @@ use muniment_domain::step::{self, Step};
 use crate::engine::conclude;
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
-use crate::engine::{Engine, Network};
+use crate::engine::{Engine, Network, rebroadcast};
 
 /// A step that is ready to be signed.
 #[derive(Clone, Debug)]
@@ -72,7 +74,7 @@ pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: S
     let mut lanes = Lanes::read(engine, network).await?;
     let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
     for due in due {
-        match with_lane(network, &mut lanes, &due, spare).await {
+        match with_lane(engine, network, &mut lanes, &due, spare).await {
             Ok(lane) => ready.push((due, lane)),
             Err(failure) => tried.push((due.op, Err(failure))),
         }
@@ -101,14 +103,34 @@ async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tr
     }
 }
 
-async fn with_lane(network: &Network, lanes: &mut Lanes, due: &Due, spare: Spare<'_>) -> Result<Lane, Failure> {
+async fn with_lane(
+    engine: &Engine,
+    network: &Network,
+    lanes: &mut Lanes,
+    due: &Due,
+    spare: Spare<'_>,
+) -> Result<Lane, Failure> {
     let lane = lanes.choose(network, &due.op, spare)?;
-    if network.has_code(due.step.target.0).await.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+    let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+    if network.has_code(due.step.target.0).await.map_err(fault)? {
+        return Ok(lane);
+    }
+    // An endpoint that lags behind may not have the contract yet.
+    let followed = followed(engine, network).await?;
+    let at = Tag::Number(followed.head_number.cast_unsigned());
+    if !network.chain.code(due.step.target.0, at).await.map_err(fault)?.is_empty() {
         return Ok(lane);
     }
     let message =
         format!("There is no contract at {}. Check the chain and the address in the configuration.", due.step.target);
     Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
+}
+
+/// The follower's cursor. Only blocks up to it give a verdict against an operation.
+async fn followed(engine: &Engine, network: &Network) -> Result<Cursor, Failure> {
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, network.id()).await?;
+    cursor.ok_or_else(|| Failure::Blocked("chain_unmet: this chain has not been contacted yet".to_owned()))
 }
 
 fn trial(network: &Network, due: &Due, lane: &Lane) -> SimulationRequest {
@@ -130,7 +152,7 @@ async fn decide(
     let estimate = match simulated.map_err(fault)? {
         Simulation::Gas(estimate) => estimate,
         Simulation::Reverts(revert) => {
-            return reverted(engine, network, &due.op, &due.step, &trial.call, due.at, revert).await;
+            return reverted(engine, network, &due.op, &due.step, &trial.call, revert).await;
         }
     };
     if trial.known_gas != Some(estimate) {
@@ -140,13 +162,19 @@ async fn decide(
         Ok(limit) => limit,
         Err(above) => return too_large(engine, due, above.to_string()).await,
     };
+    let market = network.market(engine.db.clock().now()).await.map_err(fault)?;
+    let config = &network.chain.config;
+    if due.op.max_fee_per_gas.is_none() && market.base_fee > config.max_fee_per_gas_cap() {
+        // Signed now, it would only hold its lane's nonce.
+        return Err(Failure::Blocked(rebroadcast::above_cap(config, market.base_fee)));
+    }
     Ok(Outcome::Ready(Box::new(Prepared {
         op: due.op.clone(),
         step: due.step.clone(),
         lane_id: lane.id,
         signer: lane.signer.0,
         gas_limit,
-        fees: allowed(network.fees(engine.db.clock().now()).await.map_err(fault)?, &due.op),
+        fees: allowed(market.offer, &due.op),
         at: engine.db.clock().now(),
     })))
 }
@@ -217,7 +245,6 @@ async fn reverted(
     op: &Operation,
     step: &Step,
     call: &Call,
-    at: At,
     revert: Revert,
 ) -> Result<Outcome, Failure> {
     if revert.is_already_executed() {
@@ -228,25 +255,25 @@ async fn reverted(
         return Err(Failure::Blocked(reason.to_owned()));
     }
     drop(tx);
-    // On a block that can still be reorganised, a revert is definite only if the newest head agrees.
-    if at != At::Latest {
-        let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-        if let Simulation::Gas(_) = network.chain.simulate(call, At::Latest).await.map_err(fault)? {
-            return Err(Failure::Retry(Problem {
-                stage: Stage::Preflight,
-                code: "heads_disagree".to_owned(),
-                message: format!(
-                    "the call reverts on one head ({}), but not on a newer one; it is tried again",
-                    revert.sentence
-                ),
-                data: None,
-            }));
+    // An endpoint that lags behind says nothing about the blocks that were followed. A revert is definite only on the newest of them.
+    let at = At::Hash(followed(engine, network).await?.head_hash.0);
+    let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
+    let revert = match network.chain.simulate(call, at).await.map_err(fault)? {
+        Simulation::Reverts(revert) => revert,
+        Simulation::Gas(_) => {
+            return Err(Failure::Blocked(format!(
+                "heads_disagree: the call reverts on one block ({}), but not on the newest followed one; it is tried again",
+                revert.sentence
+            )));
         }
+    };
+    if revert.is_already_executed() {
+        return adopt(engine, network, op, step).await;
     }
     // A retried step may have been executed meanwhile. Then no line of it is the cause of the revert.
     if let Some(number) = step.op_number {
-        let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), At::Latest).await;
-        if asked.map_err(|fault| Failure::of_fault(&fault, Stage::Preflight))? {
+        let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at).await;
+        if asked.map_err(fault)? {
             return adopt(engine, network, op, step).await;
         }
     }

@@ -1,17 +1,20 @@
 //! Rebroadcast and fee bumps: the same transaction is sent again when a node may have lost it, the lowest nonce gets a higher fee when it
-//! takes too long, and a person is asked when nothing else is left. This continues until the nonce is final, whatever the operation's
-//! status is, so that a dead letter never blocks its lane.
+//! takes too long, and a person is asked when the fee cap leaves nothing else. This continues until the nonce is final, whatever the
+//! operation's status is, so that a dead letter never blocks its lane. Time is counted in heads that were seen, so no outage makes a dead
+//! letter.
 
-use alloy_primitives::{Bytes, U256};
-use chrono::{DateTime, Duration, Utc};
-use muniment_activities::chain::fees::{self, Bump, Fees};
+use std::collections::HashSet;
+
+use alloy_primitives::{B256, Bytes, U256};
+use muniment_activities::chain::fees::{self, Bump, Fees, Market};
 use muniment_activities::config::ChainConfig;
+use muniment_activities::fault::Fault;
 use muniment_activities::payout::calldata::spender;
 use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{self, Move, Problem, Stage, Status};
+use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
 use muniment_domain::{Error, Result, chain, command};
@@ -19,6 +22,9 @@ use muniment_domain::{Error, Result, chain, command};
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
 use crate::engine::{chain_identity, submit};
+
+/// Heads after which a transaction that is in no block is sent to every endpoint: one may keep it to itself.
+const HEADS_TO_ONE: u64 = 2;
 
 /// Looks after every lane of a chain. Stored bytes are sent again without their key; only a higher fee needs it.
 pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
@@ -29,75 +35,129 @@ pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
     }
     let lanes = lane::of_chain(&mut tx, network.id()).await?;
     drop(tx);
+    let mut open = HashSet::new();
     for lane in lanes {
         // In quarantine nothing is sent, not even again: the chain and the database disagree about the key.
         if lane.mode != Mode::Quarantined {
-            rebroadcast_lane(engine, network, &lane).await?;
+            open.extend(rebroadcast_lane(engine, network, &lane).await?);
         }
     }
+    network.keep_ages(&open);
     Ok(())
 }
 
-async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<()> {
+async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<HashSet<B256>> {
     let mut tx = engine.db.read().await?;
     let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
     if signed.is_empty() {
-        return Ok(());
+        return Ok(HashSet::new());
     }
     let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
     drop(tx);
     let now = engine.db.clock().now();
     if let Some(lowest) = signed.first().filter(|_| network.signers.contains_key(&lane.signer.0)) {
         let own: Vec<&Attempt> = open.iter().filter(|a| Some(a.nonce) == lowest.nonce).collect();
-        bump_lowest(engine, network, lane, lowest, &own, now).await?;
+        if let Some(newest) = own.last() {
+            bump_lowest(engine, network, lane, lowest, newest).await?;
+        }
     }
-    let mut again = Vec::new();
+    let (mut again, mut to_all) = (Vec::new(), Vec::new());
     for step in &signed {
         let newest = open.iter().rfind(|a| Some(a.nonce) == step.nonce);
         if let Some(newest) = newest.filter(|a| submit::is_silent(a, now, network.chain.config.block_seconds.max(1))) {
-            again.push(newest);
+            let waits = network.heads_since(newest.tx_hash.0) >= HEADS_TO_ONE;
+            if waits { to_all.push(newest) } else { again.push(newest) }
         }
     }
-    submit::send(engine, network, again).await
+    submit::send(engine, network, again).await?;
+    submit::send_to_all(engine, network, to_all).await?;
+    Ok(open.iter().map(|attempt| attempt.tx_hash.0).collect())
 }
 
 /// Bumps the lowest nonce. It delays all later ones, so only it is bumped, and only it can be stuck.
-async fn bump_lowest(
-    engine: &Engine,
-    network: &Network,
-    lane: &Lane,
-    step: &Step,
-    own: &[&Attempt],
-    now: DateTime<Utc>,
-) -> Result<()> {
+async fn bump_lowest(engine: &Engine, network: &Network, lane: &Lane, step: &Step, newest: &Attempt) -> Result<()> {
     let config = &network.chain.config;
-    let Some(newest) = own.last() else { return Ok(()) };
-    let since = |at: DateTime<Utc>, seconds: u64| now - at >= Duration::seconds(seconds.cast_signed());
-    if newest.sent_at.is_none() || !since(newest.signed_at, config.bump_after_seconds) {
+    let heads = |seconds: u64| seconds.div_ceil(config.block_seconds.max(1)).max(1);
+    if newest.sent_at.is_none() || network.heads_since(newest.tx_hash.0) < heads(config.bump_after_seconds) {
         return Ok(());
     }
-    let bumps = own.iter().filter(|a| a.kind != Kind::Original).count();
-    let spent = bumps >= usize::try_from(config.bumps_max).unwrap_or(usize::MAX);
-    let raised = if spent { None } else { raised_fees(engine, network, newest).await };
-    match raised {
-        Some(fees) => replace(engine, network, lane, step, newest, fees).await,
-        None if own.first().is_some_and(|first| since(first.signed_at, config.stuck_after_seconds)) => {
-            give_up(engine, step, newest, config.stuck_after_seconds).await
+    let mut tx = engine.db.read().await?;
+    let op = operation::find(&mut tx, &step.operation_id).await?;
+    drop(tx);
+    // A higher fee is no help for somebody who cannot pay the present one.
+    if newest.last_answer.as_ref().is_some_and(|answer| answer.starts_with(attempt::UNFUNDED)) {
+        return show_wait(engine, op, Some(submit::unfunded(lane))).await;
+    }
+    match raise(engine, network, newest, config.bump_percent).await {
+        Raise::To(fees) => {
+            show_wait(engine, op, None).await?;
+            replace(engine, network, lane, step, newest, fees).await
         }
-        None => Ok(()),
+        Raise::AtCap(market) => {
+            let waited = network.heads_at_cap(&lane.id, newest.tx_hash.0, op.submitted_at);
+            if waited >= heads(config.stuck_after_seconds) {
+                return give_up(engine, step, newest, market).await;
+            }
+            let above = (market.base_fee > newest.max_fee_per_gas.0).then(|| above_cap(config, market.base_fee));
+            show_wait(engine, op, above).await
+        }
+        Raise::Unknown(fault) => {
+            tracing::info!(lane.id = %lane.id, lane.nonce = newest.nonce, "the fee is looked at again later: {fault}");
+            Ok(())
+        }
     }
 }
 
-/// Fees with which every node accepts a replacement of the newest attempt. None if the fee cap leaves no room or the market fees are
-/// unknown.
-pub async fn raised_fees(engine: &Engine, network: &Network, newest: &Attempt) -> Option<Fees> {
+/// Shows on an operation why its sent transaction waits, or that it no longer waits for that.
+async fn show_wait(engine: &Engine, mut op: Operation, reason: Option<String>) -> Result<()> {
+    let code = |reason: &Option<String>| reason.as_deref().and_then(|text| text.split(':').next().map(str::to_owned));
+    // The amounts in the text change with each block. Only another cause is news.
+    if op.status != Status::Submitted || op.next_action_at.is_some() || code(&op.blocked_reason) == code(&reason) {
+        return Ok(());
+    }
+    if let Some(reason) = &reason {
+        tracing::warn!(operation.id = %op.id, "a sent transaction waits: {reason}");
+    }
+    let mut tx = engine.db.begin().await?;
+    op.blocked_reason = reason;
+    match operation::save(&mut tx, &mut op).await {
+        Ok(()) => tx.commit(Point::Fault).await,
+        Err(Error::Stale { .. }) => Ok(()),
+        failed => failed,
+    }
+}
+
+/// The reason of a wait for the market.
+pub fn above_cap(config: &ChainConfig, base_fee: u128) -> String {
+    format!(
+        "base_fee_above_cap: the chain's base fee is {base_fee} wei, above the cap of {} gwei. Wait, or raise max_fee_per_gas_gwei_cap",
+        config.max_fee_per_gas_gwei_cap
+    )
+}
+
+/// Whether a transaction can get a higher fee.
+#[derive(Debug)]
+pub enum Raise {
+    /// Fees with which every node accepts a replacement.
+    To(Fees),
+    /// The fee cap leaves no room.
+    AtCap(Market),
+    /// The market cannot be asked now. This is no verdict.
+    Unknown(Fault),
+}
+
+/// The fees of a replacement of the newest attempt that pays at least so much more.
+pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt, percent: u64) -> Raise {
     let config = &network.chain.config;
     let old =
         Fees { max_fee_per_gas: newest.max_fee_per_gas.0, max_priority_fee_per_gas: newest.max_priority_fee_per_gas.0 };
-    let market = network.fees(engine.db.clock().now()).await.ok()?;
-    match fees::bump(old, config.bump_percent, market, config.max_fee_per_gas_cap()) {
-        Bump::Raised(fees) => Some(fees),
-        Bump::AtCap => None,
+    let market = match network.market(engine.db.clock().now()).await {
+        Ok(market) => market,
+        Err(fault) => return Raise::Unknown(fault),
+    };
+    match fees::bump(old, percent, market.offer, config.max_fee_per_gas_cap()) {
+        Bump::Raised(fees) => Raise::To(fees),
+        Bump::AtCap => Raise::AtCap(market),
     }
 }
 
@@ -206,19 +266,18 @@ pub async fn store_and_send(
     Ok(Stored::Yes)
 }
 
-/// Asks for a person when the fees are at the cap and the time is over. The transaction stays valid: it is sent again, and counts if it is
+/// Asks for a person when the fee has been at its cap for so many blocks. The transaction stays valid: it is sent again, and counts if it is
 /// included.
-async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, stuck_after_seconds: u64) -> Result<()> {
+async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, market: Market) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let mut op = operation::find(&mut tx, &step.operation_id).await?;
-    // A retry by a person started a new waiting time with the same transaction.
-    let waited = op.submitted_at.is_none_or(|at| tx.now() - at >= Duration::seconds(stuck_after_seconds.cast_signed()));
-    if op.status != Status::Submitted || !waited {
+    if op.status != Status::Submitted {
         return Ok(());
     }
     let message = format!(
-        "Nonce {} is not included although the fee is at its cap of {} wei. Wait, raise the cap and speed it up, or cancel it.",
-        newest.nonce, newest.max_fee_per_gas
+        "Nonce {} is not included although its fee of {} wei cannot be raised below the cap; the chain's base fee is {} wei. Wait, raise the \
+         cap and speed it up, or cancel it.",
+        newest.nonce, newest.max_fee_per_gas, market.base_fee
     );
     op.set_problem(Some(Problem {
         stage: Stage::Tracking,

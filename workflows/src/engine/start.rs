@@ -109,12 +109,15 @@ impl Engine {
         let implementation = implementation(network).await.map_err(fault)?;
         let payout_tokens = payout_token::configured(network).await?;
         let mut tx = self.db.begin().await?;
+        let is_known = chain::find(&mut tx, chain_id).await?.is_some();
         // Following starts at the head: no transaction of the platform can be below it, because no lane existed.
         let head = (heads.latest.number.cast_signed(), heads.latest.hash);
         let last = match heads.finalized {
             Some(header) => (header.number.cast_signed(), header.hash),
             // On a young chain only the first block is final. Using the head would halt the chain at the next reorganisation.
             None if heads.latest.number <= YOUNG_BLOCKS => (0, contact.genesis),
+            // A chain that was met before keeps the final block that it has.
+            None if is_known => (0, contact.genesis),
             None => return Err(fault(Fault::Incomplete("the chain has no final block".to_owned()))),
         };
         chain::insert(&mut tx, chain_id, contact.genesis, head, last).await?;

@@ -118,9 +118,14 @@ async fn release(engine: &Engine, network: &Network, signed: &SignedBatch) -> Re
 
 fn stopped(lane: &Lane, unfunded: bool) -> String {
     if unfunded {
-        return format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer);
+        return self::unfunded(lane);
     }
     format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default())
+}
+
+/// The reason of a lane whose signer cannot pay.
+pub fn unfunded(lane: &Lane) -> String {
+    format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer)
 }
 
 async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
@@ -302,6 +307,12 @@ pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -
     record_answers(engine, network, &sent).await
 }
 
+/// Sends stored transactions that wait for too long to every endpoint, and records the answers.
+pub async fn send_to_all(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
+    let sent = broadcast_by(engine, network, attempts, true).await?;
+    record_answers(engine, network, &sent).await
+}
+
 /// The answers to a send, and whether the chain reported a nonce as already used.
 pub struct Broadcast {
     /// One answer for each transaction.
@@ -324,7 +335,16 @@ impl Broadcast {
 }
 
 /// Sends stored transactions, lowest nonce first.
-pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&Attempt>) -> Result<Broadcast> {
+pub async fn broadcast(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<Broadcast> {
+    broadcast_by(engine, network, attempts, false).await
+}
+
+async fn broadcast_by(
+    engine: &Engine,
+    network: &Network,
+    mut attempts: Vec<&Attempt>,
+    to_all: bool,
+) -> Result<Broadcast> {
     let mut sent = Broadcast::nothing();
     if attempts.is_empty() {
         return Ok(sent);
@@ -332,7 +352,10 @@ pub async fn broadcast(engine: &Engine, network: &Network, mut attempts: Vec<&At
     attempts.sort_by_key(|a| a.nonce);
     let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
     point::pass(Point::Send, When::Before)?;
-    let answers = network.chain.send(&raws).await;
+    for attempt in &attempts {
+        network.heads_since(attempt.tx_hash.0);
+    }
+    let answers = if to_all { network.chain.send_to_all(&raws).await } else { network.chain.send(&raws).await };
     point::pass(Point::Send, When::After)?;
     network.sent.notify_one();
     let at = engine.db.clock().now();
@@ -382,7 +405,9 @@ fn in_words(answer: &SendResult) -> String {
     }
 }
 
-/// Whether the last send of an attempt is long enough ago to send it again.
+/// Whether the last send of an attempt is long enough ago to send it again. A send in the future comes from a clock that was set back
+/// since; it says nothing.
 pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
-    attempt.sent_at.is_none_or(|sent| now - sent >= Span::seconds(seconds.cast_signed()))
+    let pause = Span::zero()..Span::seconds(seconds.cast_signed());
+    attempt.sent_at.is_none_or(|sent| !pause.contains(&(now - sent)))
 }

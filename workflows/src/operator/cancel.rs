@@ -1,6 +1,7 @@
 //! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself,
 //! which competes with the original. The chain decides which of the two is included.
 
+use muniment_activities::chain::fees::BUMP_PERCENT_MIN;
 use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
@@ -10,7 +11,7 @@ use muniment_domain::step::{self, State};
 use muniment_domain::{Code, Error, Result, command, lane, operation_item};
 
 use crate::engine::Engine;
-use crate::engine::rebroadcast::Stored;
+use crate::engine::rebroadcast::{Raise, Stored};
 use crate::engine::{execution, rebroadcast};
 use crate::operations;
 
@@ -119,9 +120,15 @@ pub async fn cancel_nonce(engine: &Engine, operation_id: &str, actor: &str, reas
     if newest.kind == Kind::Cancel {
         return Ok(Stored::Yes);
     }
-    let Some(fees) = rebroadcast::raised_fees(engine, network, &newest).await else {
-        let detail = "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
-        return Err(Error::refused(Code::FeeCapReached, detail));
+    // The smallest step that nodes accept: a cancel must have room where a bump has none.
+    let percent = u64::try_from(BUMP_PERCENT_MIN).unwrap_or(network.chain.config.bump_percent);
+    let fees = match rebroadcast::raise(engine, network, &newest, percent).await {
+        Raise::To(fees) => fees,
+        Raise::Unknown(fault) => return Err(execution::unavailable(&fault)),
+        Raise::AtCap(_) => {
+            let detail = "The fee is already at its cap, so a cancel could not replace the sent transaction. Raise the chain's fee cap first.";
+            return Err(Error::refused(Code::FeeCapReached, detail));
+        }
     };
     let transaction =
         Transaction::cancel(network.chain.config.chain_id, lane.signer.0, newest.nonce.cast_unsigned(), fees);

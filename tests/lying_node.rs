@@ -1,0 +1,121 @@
+//! Endpoints that lie about what is final, about heads, blocks, receipts and logs: no operation fails by it and none is lost.
+
+use std::time::Duration;
+
+use serde_json::json;
+use world::{Database, Engine, Fault, FaultProxy, Mining, Rule};
+
+use crate::installation::{Installation, Server, Terms};
+
+/// Operations under each lie. Enough that each kind of answer is met many times.
+const OPERATIONS: usize = 25;
+const STATE: &[&str] = &["eth_getBlockByNumber", "eth_blockNumber", "eth_call", "eth_estimateGas", "eth_getCode"];
+
+/// A platform with a token, and a proxy that tells lies before its only endpoint, or before the first of two.
+struct Liar {
+    site: Installation,
+    proxy: FaultProxy,
+    server: Server,
+}
+
+impl Liar {
+    async fn start(endpoints: usize, quorum: usize, mining: Mining) -> Self {
+        let mut site = Installation::new(Database::fresh(Engine::Sqlite).await, mining, &[Terms::free(2)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 11);
+        let honest = site.anvil.url().to_owned();
+        let urls = [proxy.url().to_owned(), honest];
+        site.config.chain("endpoints", &format!("{:?}", &urls[..endpoints]));
+        site.config.chain("quorum", &quorum.to_string());
+        site.config.engine("attempts_max", 3);
+        let server = site.start().await;
+        Self { site, proxy, server }
+    }
+
+    /// The same, with a deployed token.
+    async fn with_token(endpoints: usize, quorum: usize) -> Self {
+        let liar = Self::start(endpoints, quorum, Mining::Quick).await;
+        liar.server.deploy("deploy", &liar.site.offerings[0]).await;
+        liar.site.settled().await;
+        liar
+    }
+
+    /// Freezes and unfreezes while the lie is told. Everything is confirmed.
+    async fn all_confirmed_under(&self, rule: Rule) {
+        let rule = self.proxy.add(rule);
+        for number in 0..OPERATIONS {
+            let answer = self.site.freeze(&self.server, &format!("freeze-{number}"), number).await;
+            assert_eq!(answer.status, 202, "{answer:?}");
+        }
+        self.site.settled().await;
+        assert!(self.proxy.hits(rule) > 0, "the lie changed nothing: {:?}", self.proxy.trace().calls);
+        let all = OPERATIONS as i64 + 1;
+        assert_eq!(
+            self.site.statuses().await,
+            [["confirmed".to_owned(), all.to_string()]],
+            "{}",
+            self.site.overview().await
+        );
+        assert_eq!(self.site.count("operations where faults > 0").await, 0);
+    }
+}
+
+macro_rules! under {
+    ($($name:ident: $endpoints:literal, $quorum:literal, $rule:expr;)+) => {
+        $(
+            #[tokio::test(flavor = "multi_thread")]
+            async fn $name() {
+                Liar::with_token($endpoints, $quorum).await.all_confirmed_under($rule).await;
+            }
+        )+
+    };
+}
+
+under! {
+    blocks_that_leave_a_transaction_out_are_read_again: 1, 1, Rule::new(Fault::BodyLeftOut).chance(0.3);
+    blocks_that_leave_a_transaction_out_are_read_elsewhere: 2, 1, Rule::new(Fault::BodyLeftOut);
+    receipts_that_are_left_out_are_asked_for_again: 1, 1, Rule::new(Fault::ReceiptLeftOut).chance(0.5);
+    receipts_without_logs_are_no_effect_mismatch: 1, 1, Rule::new(Fault::NoLogs).chance(0.3);
+    receipts_without_logs_are_read_elsewhere: 2, 1, Rule::new(Fault::NoLogs);
+    receipts_without_logs_reach_no_quorum: 2, 2, Rule::new(Fault::NoLogs).chance(0.5);
+    heads_that_jitter_make_no_verdict: 1, 1, Rule::new(Fault::StaleHead(6)).on(STATE).chance(0.4);
+    heads_that_jitter_before_another_endpoint_make_no_verdict: 2, 1, Rule::new(Fault::StaleHead(6)).on(STATE).chance(0.4);
+    an_absurd_head_is_not_believed: 1, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.3);
+    an_absurd_head_is_not_believed_beside_another: 2, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
+    an_absurd_head_does_not_make_a_quorum: 2, 2, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
+}
+
+/// One of two endpoints calls its newest block final. With a quorum of two, nothing is final before the other one agrees.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_one_endpoint_calls_final_is_not_final() {
+    let liar = Liar::start(2, 2, Mining::Manual).await;
+    let rule = liar.proxy.add(Rule::new(Fault::EarlyFinality));
+    let site = &liar.site;
+    liar.server.deploy("deploy", &site.offerings[0]).await;
+    site.all_in_pool(1).await;
+    site.anvil.mine(1).await;
+    site.until("it is in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    assert!(liar.proxy.hits(rule) > 0);
+    assert_eq!(site.statuses().await, [["submitted", "1"]]);
+    // The reorganisation that the false finality would have made fatal.
+    site.anvil.reorg(1).await;
+    site.until("the reorganisation is seen", async || site.count("operation_steps where state = 'signed'").await == 1)
+        .await;
+    site.finalised().await;
+    assert_eq!(site.exactly_once().await.deployed, 1);
+    assert_eq!(site.count("chains where halted_reason is not null").await, 0);
+}
+
+/// The preferred endpoint stands still. The other one is asked instead, and the first is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_endpoint_that_stands_still_is_left_and_named() {
+    let liar = Liar::with_token(2, 1).await;
+    let head = liar.site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+    liar.all_confirmed_under(Rule::new(Fault::StandStill(head)).on(&[])).await;
+    let ready = liar.server.get("/readyz").await;
+    assert_eq!(ready.text("/status"), "degraded", "{ready:?}");
+    assert!(ready.text("/chains/0/endpoint_warning").contains("behind"), "{ready:?}");
+    liar.proxy.heal();
+    let warned = "chains where endpoint_warning is not null";
+    liar.site.until("it is trusted again", async || liar.site.count(warned).await == 0).await;
+}
