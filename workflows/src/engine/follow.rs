@@ -132,11 +132,11 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
         ancestor = common_ancestor(engine, network, cursor, newest).await?;
     }
-    let mut blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
+    let mut blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
     let parent = header_at(engine, cursor, ancestor).await?;
     if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
         ancestor = common_ancestor(engine, network, cursor, newest).await?;
-        blocks = next_blocks(network, above(ancestor), heads.latest.clone()).await?;
+        blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
         // A node that lags behind may be on a branch that all others left, so its block proves nothing.
@@ -163,13 +163,10 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
     Ok(if reached { Pass::Reached } else { Pass::Moved })
 }
 
-/// The height above which blocks are requested. If not even the first block is common, all of them.
-fn above(ancestor: i64) -> u64 {
-    u64::try_from(ancestor).unwrap_or(0)
-}
-
 /// The blocks above a height, in order, up to the limit of a pass. The newest one is already read.
-async fn next_blocks(network: &Network, above: u64, newest: Block) -> Result<Vec<Block>, Fault> {
+async fn next_blocks(network: &Network, ancestor: i64, newest: Block) -> Result<Vec<Block>, Fault> {
+    // If not even the first block is common, all of them are requested.
+    let above = u64::try_from(ancestor).unwrap_or(0);
     let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
     if to <= above {
         return Ok(Vec::new());
