@@ -193,29 +193,35 @@ impl Chain {
                 block.number
             );
         }
-        let others = self.candidates();
-        if others.len() < 2 {
+        let now = (self.now)();
+        let usable = |endpoint: &&Endpoint| {
+            endpoint.wrong_chain().is_none() && !endpoint.is_distrusted() && !endpoint.is_cooling(now)
+        };
+        let asked: Vec<&Endpoint> = self.endpoints().iter().filter(usable).collect();
+        if asked.len() < 2 {
             return Ok(block);
         }
         let requests = |_: &Endpoint| vec![by_number(Tag::Number(block.number), false)];
         let read = |answers| first::<Listed>(METHOD, answers);
-        let asked = others.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read));
-        let ours = |listed: &Listed| listed.transactions.iter().eq(block.transactions.iter().map(|t| &t.hash));
-        let same: Vec<bool> = futures::future::join_all(asked)
-            .await
-            .into_iter()
-            .flatten()
-            .filter(|listed| listed.hash == block.hash)
-            .map(|listed| ours(&listed))
-            .collect();
-        let voices = same.iter().filter(|same| **same).count();
-        if voices >= 2 || (voices == same.len() && self.proofs.takes_unproved(block.hash)) {
+        let shown =
+            futures::future::join_all(asked.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read))).await;
+        let (mut voices, mut against, mut waits) = (0, 0, false);
+        for listed in shown {
+            match listed {
+                Ok(listed) if listed.hash != block.hash => waits = true,
+                Ok(listed) if listed.transactions.iter().eq(block.transactions.iter().map(|t| &t.hash)) => voices += 1,
+                Ok(_) => against += 1,
+                Err(Fault::Incomplete(_) | Fault::UnknownBlock) => waits = true,
+                // One that does not answer is no voice, and not waited for.
+                Err(_) => {}
+            }
+        }
+        if voices >= 2 || (against == 0 && (!waits || self.proofs.takes_unproved(block.hash))) {
             return Ok(block);
         }
+        let (number, count) = (block.number, asked.len());
         Err(Fault::Incomplete(format!(
-            "{voices} of {} endpoints show block {} with the same transactions; two must",
-            others.len(),
-            block.number
+            "{voices} of {count} endpoints show block {number} with these transactions; two must"
         )))
     }
 

@@ -81,7 +81,8 @@ impl FakeNode {
                     "finalized" => head.saturating_sub(2),
                     hex => u64::from_str_radix(&hex[2..], 16).unwrap(),
                 };
-                Ok(if number > head { Value::Null } else { self.block(number) })
+                let full = params[1] == json!(true);
+                Ok(if number > head { Value::Null } else { self.block(number, full) })
             }
             "eth_getBlockReceipts" => Ok(json!([receipt(tx(1), self.hash(5)), receipt(tx(2), self.hash(5))])),
             "eth_getTransactionReceipt" => {
@@ -104,12 +105,13 @@ impl FakeNode {
         keccak256([[self.seed; 8], number.to_be_bytes()].concat())
     }
 
-    fn block(&self, number: u64) -> Value {
+    fn block(&self, number: u64, full: bool) -> Value {
         let parent = number.checked_sub(1).map_or(B256::ZERO, |below| self.hash(below));
+        let transaction = json!({ "hash": tx(1), "from": Address::repeat_byte(1), "nonce": "0x3", "to": null });
         json!({
             "number": format!("{number:#x}"), "hash": self.hash(number), "parentHash": parent, "timestamp": "0x10",
             "baseFeePerGas": "0x7", "gasLimit": "0x1c9c380",
-            "transactions": [{ "hash": tx(1), "from": Address::repeat_byte(1), "nonce": "0x3", "to": null }],
+            "transactions": if full { json!([transaction]) } else { json!([tx(1)]) },
         })
     }
 }
