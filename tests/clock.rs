@@ -18,6 +18,20 @@ fn clock() -> Clock {
 }
 
 on_both_databases! {
+    async fn a_clock_that_is_set_back_stops_no_rebroadcast(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
+        let clock = clock();
+        let fixture = site.engine_fixture_at(clock.clone(), |_| {}).await;
+        sent(&site, &fixture, 0).await;
+        clock.advance(-Duration::hours(3));
+        let hash = site.rows("select tx_hash from attempts").await[0][0].clone();
+        site.anvil.evict(&hash).await;
+        site.until("it is sent again", async || site.in_pool().await == 1).await;
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        fixture.close().await;
+    }
+
     async fn a_clock_jump_loses_and_repeats_nothing(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 4]).await;
         let clock = clock();

@@ -53,6 +53,7 @@ mod login;
 mod lone_admin;
 mod lying_node;
 mod mail;
+mod market;
 mod mint;
 mod mint_approval;
 mod offering;
