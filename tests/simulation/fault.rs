@@ -37,6 +37,8 @@ faults! {
     Stale,
     /// A receipt with another outcome or without its events.
     ForgedReceipt,
+    /// An endpoint calls its newest block final.
+    FalseFinality,
     /// Another chain id.
     WrongChain,
     /// Another hash than that of what was sent.

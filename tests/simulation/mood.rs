@@ -16,6 +16,7 @@ const REQUEST_FAULTS: &[(Fault, f64)] = &[
     (Fault::NullAnswer, 0.15),
     (Fault::RateLimited, 0.08),
     (Fault::ForgedReceipt, 0.50),
+    (Fault::FalseFinality, 0.80),
     (Fault::WrongChain, 0.10),
     (Fault::OtherHash, 0.15),
     (Fault::Swallowed, 0.30),
@@ -55,6 +56,15 @@ impl Mood {
     pub fn strikes(&mut self, fault: Fault) -> bool {
         let odds = self.odds.iter().find(|(f, _)| *f == fault).map_or(0.0, |(_, odds)| *odds);
         odds > 0.0 && self.seed.chance(odds)
+    }
+
+    /// Whether an endpoint calls its newest block final now. With a quorum of two the other one does not.
+    pub fn calls_newest_final(&mut self, endpoint: usize, tag: &Value, net: &mut Net) -> bool {
+        let lies = self.liar == Some(endpoint) && tag == "finalized" && self.strikes(Fault::FalseFinality);
+        if lies {
+            net.hit(Fault::FalseFinality);
+        }
+        lies
     }
 
     /// Makes an answer wrong, where a fault asks for it.
