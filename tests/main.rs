@@ -6,6 +6,7 @@ mod access_token;
 mod api_keys;
 mod approval;
 mod architecture;
+mod asset_outage;
 mod audit;
 mod audit_anchor;
 mod audit_engine;

@@ -105,6 +105,8 @@ impl Platform {
         let registry = self.registry;
         let code = |bytecode: &Bytes, arguments: Vec<u8>| [bytecode.to_vec(), arguments].concat();
         let coin = DemoCoin::constructorCall { name_: "Demo Dollar".into(), symbol_: "DUSD".into(), decimals_: 6 };
+        // The desk starts without members. Its owner announces them.
+        let desk = TransferAgent::constructorCall { owner_: owner, members: Vec::new(), roles: Vec::new() };
         let factory = TokenFactory::constructorCall { registry, implementation_: self.implementation };
         [
             (
@@ -130,11 +132,7 @@ impl Platform {
                 ),
             ),
             ("Rule144", self.rule144, code(&Rule144::BYTECODE, Rule144::constructorCall { registry }.abi_encode())),
-            (
-                "TransferAgent",
-                self.desk,
-                code(&TransferAgent::BYTECODE, TransferAgent::constructorCall { owner_: owner }.abi_encode()),
-            ),
+            ("TransferAgent", self.desk, code(&TransferAgent::BYTECODE, desk.abi_encode())),
             ("DemoCoin", self.coin, code(&DemoCoin::BYTECODE, coin.abi_encode())),
         ]
     }

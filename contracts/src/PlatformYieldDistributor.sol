@@ -5,6 +5,7 @@ import {AgentGated} from "./AgentGated.sol";
 import {Roles} from "./Roles.sol";
 import {RollUp} from "./RollUp.sol";
 import {StipendTransfer} from "./StipendTransfer.sol";
+import {Successors} from "./Successors.sol";
 import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken7518.sol";
 import {IPlatformYieldDistributor} from "./interfaces/IPlatformYieldDistributor.sol";
@@ -16,14 +17,16 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 
 /// @title PlatformYieldDistributor
 /// @notice See `IPlatformYieldDistributor`.
-/// @dev A page of any size changes two words: `rolled`, and the word of `total`, `next` and `allocated`. A paid line
-/// writes nothing here; only a withheld line does.
+/// @dev A page of any size changes two words: `tail`, and the word of `total`, `next` and `allocated`. A paid line
+/// writes nothing here; only a withheld line does. The declared hash is not kept, because the tail starts as that hash and
+/// every page must reproduce the tail before it.
 contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, ReentrancyGuardTransient {
     using PageLine for bytes32;
     using RollUp for bytes32;
     using SafeERC20 for IERC20;
     using SafeCast for uint256;
     using StipendTransfer for IERC20;
+    using Successors for IPlatformSecurityToken7518;
 
     /// @dev Fields that a page reads or writes together share a word.
     struct Escrow {
@@ -34,20 +37,31 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         uint112 total;
         uint32 next;
         uint112 allocated;
-        bytes32 rolled;
-        bytes32 commitment;
+        bytes32 tail;
         address funder;
         uint112 withheld;
     }
 
-    /// @dev Limit of successors to follow. An account with a longer chain is withheld and cannot claim.
-    uint256 private constant SUCCESSORS_MAX = 16;
+    /// @dev What happened to the lines of a page so far.
+    struct Tally {
+        bytes32 id;
+        IERC20 asset;
+        // Units that are withheld, and the part of them that the asset refused.
+        uint256 held;
+        uint256 failed;
+        uint256 linesHeld;
+        // Whether one payee is known to have received its whole amount.
+        bool receivedWhole;
+    }
+
+    /// @dev Limit of successors that a page follows. A line with a longer chain is withheld; its claim has no limit.
+    uint256 private constant _SUCCESSORS_MAX = 16;
 
     /// @dev Limit of lines in a page: `frozenAmong` answers with one word, one bit a line.
-    uint256 private constant LINES_MAX = 256;
+    uint256 private constant _LINES_MAX = 256;
 
-    bytes32 private constant REASON_FROZEN = "frozen";
-    bytes32 private constant REASON_TRANSFER_FAILED = "transfer_failed";
+    bytes32 private constant _REASON_FROZEN = "frozen";
+    bytes32 private constant _REASON_TRANSFER_FAILED = "transfer_failed";
 
     mapping(bytes32 id => Escrow) private _escrows;
     mapping(bytes32 id => mapping(address account => uint256)) private _withheld;
@@ -70,13 +84,13 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         _requireTerms(id, token, asset, total, count, commitment);
         Escrow storage escrow = _escrows[id];
         if (address(escrow.token) != address(0)) {
-            revert DistributionExists(id, _sameTerms(id, token, asset, total, count, commitment, auditHash));
+            revert DistributionExists(id);
         }
         escrow.asset = IERC20(asset);
         escrow.count = count.toUint32();
         escrow.token = IPlatformSecurityToken7518(token);
         escrow.total = total.toUint112();
-        escrow.commitment = commitment;
+        escrow.tail = commitment;
         escrow.funder = msg.sender;
         emit DistributionCreated(id, token, asset, msg.sender, total, count, commitment, keccak256(msg.data));
         if (auditHash != 0) _declareAudit(id, token, auditHash);
@@ -84,13 +98,13 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
     }
 
     /// @inheritdoc IPlatformYieldDistributor
-    function payoutForDistribution(bytes32 id, uint256 from, bytes32[] calldata lines)
+    function payoutForDistribution(bytes32 id, uint256 from, bytes32 tail, bytes32[] calldata lines)
         external
         nonReentrant
         onlyRole(Roles.PAYOUT)
     {
         Escrow storage escrow = _open(id);
-        uint256 amount = _accept(escrow, id, from, lines);
+        uint256 amount = _accept(escrow, id, from, tail, lines);
         _pay(escrow, id, from, lines, amount);
     }
 
@@ -99,12 +113,34 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         uint256 amount = _withheld[id][account];
         if (amount == 0) revert NothingWithheld(id, account);
         Escrow storage escrow = _escrows[id];
-        (address payee, bool frozen) = _payeeOf(escrow.token, account);
+        (address payee, bool frozen) = escrow.token.payeeOf(account, type(uint256).max);
         if (frozen) revert PayeeFrozen(account);
         _withheld[id][account] = 0;
         escrow.withheld -= amount.toUint112();
         emit WithheldClaimed(id, account, payee, amount);
-        _send(escrow.asset, payee, amount);
+        IERC20 asset = escrow.asset;
+        uint256 before = asset.balanceOf(payee);
+        _send(asset, payee, amount);
+        uint256 received = asset.balanceOf(payee) - before;
+        if (received < amount) revert ReceivedDiffers(amount, received);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function batchClaimWithheld(bytes32 id, address[] calldata accounts)
+        external
+        nonReentrant
+        returns (uint256 claimed)
+    {
+        Escrow storage escrow = _escrows[id];
+        if (address(escrow.token) == address(0)) revert UnknownDistribution(id);
+        Tally memory tally = _tally(escrow, id);
+        uint256 balance = tally.asset.balanceOf(address(this));
+        for (uint256 i = 0; i < accounts.length; ++i) {
+            claimed += _tryClaim(escrow, tally, accounts[i]);
+        }
+        if (claimed == 0) revert NothingClaimed(id);
+        if (!tally.receivedWhole) revert PayeesReceiveLess(id);
+        _requireSpent(tally.asset, balance, claimed);
     }
 
     /// @inheritdoc IPlatformYieldDistributor
@@ -115,8 +151,18 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         address funder = escrow.funder;
         escrow.cancelled = true;
         emit DistributionCancelled(id, funder, rest);
-        // The rest is zero only if a wrong list has allocated the whole sum before its last page.
+        // The rest is zero only if the declared sum is smaller than the sum of the list.
         if (rest != 0) _send(escrow.asset, funder, rest);
+    }
+
+    /// @inheritdoc IPlatformYieldDistributor
+    function changeFunder(bytes32 id, address funder) external onlyRole(Roles.PAYOUT) {
+        if (funder == address(0)) revert ZeroAddress();
+        Escrow storage escrow = _open(id);
+        address previous = escrow.funder;
+        if (msg.sender != previous) revert NotTheFunder(id, msg.sender);
+        escrow.funder = funder;
+        emit FunderChanged(id, previous, funder);
     }
 
     /// @inheritdoc IPlatformYieldDistributor
@@ -137,9 +183,8 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
             funder: escrow.funder,
             total: escrow.total,
             count: escrow.count,
-            commitment: escrow.commitment,
+            tail: escrow.tail,
             auditHash: _audits[id][address(escrow.token)],
-            rolled: escrow.rolled,
             next: escrow.next,
             allocated: escrow.allocated,
             withheld: escrow.withheld,
@@ -159,69 +204,107 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
 
     /// @inheritdoc IPlatformYieldDistributor
     function payeeOf(address token, address account) external view returns (address payee, bool frozen) {
-        return _payeeOf(IPlatformSecurityToken7518(token), account);
+        return IPlatformSecurityToken7518(token).payeeOf(account, _SUCCESSORS_MAX);
     }
 
-    /// @dev Records the whole page before any line is paid.
-    function _accept(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines)
+    /// @dev Proves that the page is the next part of the declared list, and records it, before any line is paid.
+    function _accept(Escrow storage escrow, bytes32 id, uint256 from, bytes32 tail, bytes32[] calldata lines)
         private
         returns (uint256 amount)
     {
         uint256 end = _requireNextPage(escrow, id, from, lines.length);
-        bytes32 rolled;
-        (rolled, amount) = _rollUp(escrow.rolled, from, lines);
+        amount = _requireDeclared(escrow, id, from, tail, lines);
+        uint256 count = escrow.count;
+        // The hash behind the last line is zero, and behind no other line.
+        if ((end == count) != (tail == 0)) revert CountMismatch(id, count, end);
         uint256 total = escrow.total;
         uint256 allocated = escrow.allocated + amount;
         if (allocated > total) revert PageBeyondTotal(id, allocated, total);
-        escrow.rolled = rolled;
+        escrow.tail = tail;
         escrow.next = end.toUint32();
         escrow.allocated = allocated.toUint112();
-        emit PagePaid(id, from, lines.length, amount, rolled, keccak256(msg.data));
-        if (end == escrow.count) _complete(escrow, id, rolled, allocated, total);
-    }
-
-    /// @dev Requires that the accepted list is the declared one.
-    function _complete(Escrow storage escrow, bytes32 id, bytes32 rolled, uint256 allocated, uint256 total) private {
-        bytes32 commitment = escrow.commitment;
-        if (rolled != commitment) revert RollUpMismatch(id, commitment, rolled);
+        emit PagePaid(id, from, lines.length, amount, tail, keccak256(msg.data));
+        if (end != count) return amount;
         if (allocated != total) revert TotalMismatch(id, total, allocated);
         emit DistributionCompleted(id);
     }
 
     /// @dev Pays an accepted page line by line. A line that cannot be paid is withheld.
     function _pay(Escrow storage escrow, bytes32 id, uint256 from, bytes32[] calldata lines, uint256 amount) private {
-        IERC20 asset = escrow.asset;
+        Tally memory tally = _tally(escrow, id);
+        IERC20 asset = tally.asset;
         uint256 balance = asset.balanceOf(address(this));
         // One call for the whole page; only frozen payees need more.
         uint256 frozen = escrow.token.frozenAmong(lines);
-        uint256 held = 0;
         for (uint256 i = 0; i < lines.length; ++i) {
             bytes32 line = lines[i];
-            if ((frozen >> i) & 1 == 0) {
-                if (asset.tryTransfer(line.account(), line.units())) continue;
-                held += _withhold(id, from + i, line, REASON_TRANSFER_FAILED);
-            } else {
-                held += _payFrozen(escrow, id, from + i, line);
+            if ((frozen >> i) & 1 != 0) {
+                _payFrozen(escrow, tally, from + i, line);
+            } else if (tally.receivedWhole) {
+                if (!asset.tryTransfer(line.account(), line.units())) _withholdFailed(tally, from + i, line);
+            } else if (!_tryPay(tally, line.account(), line.units())) {
+                _withholdFailed(tally, from + i, line);
             }
         }
-        if (held != 0) escrow.withheld += held.toUint112();
-        _requireSpent(asset, balance, amount - held);
+        if (tally.held != 0) escrow.withheld += tally.held.toUint112();
+        if (tally.linesHeld != lines.length) {
+            if (!tally.receivedWhole) revert PayeesReceiveLess(id);
+        } else if (tally.failed != 0) {
+            // Nobody was paid. If the asset refuses this contract as well, the cause is not the payees.
+            if (!asset.tryTransfer(address(this), tally.failed)) revert AssetUnavailable(id, from);
+        }
+        _requireSpent(asset, balance, amount - tally.held);
     }
 
     /// @dev Pays the successor if the frozen account is a lost wallet. Otherwise withholds the line.
-    function _payFrozen(Escrow storage escrow, bytes32 id, uint256 index, bytes32 line) private returns (uint256 held) {
+    function _payFrozen(Escrow storage escrow, Tally memory tally, uint256 index, bytes32 line) private {
         address account = line.account();
-        (address payee, bool frozen) = _payeeOf(escrow.token, account);
-        if (frozen) return _withhold(id, index, line, REASON_FROZEN);
-        if (!escrow.asset.tryTransfer(payee, line.units())) return _withhold(id, index, line, REASON_TRANSFER_FAILED);
-        emit PaidToSuccessor(id, account, payee, index, line.units());
+        (address payee, bool frozen) = escrow.token.payeeOf(account, _SUCCESSORS_MAX);
+        if (frozen) return _withhold(tally, index, line, _REASON_FROZEN);
+        if (!_tryPay(tally, payee, line.units())) return _withholdFailed(tally, index, line);
+        emit PaidToSuccessor(tally.id, account, payee, index, line.units());
     }
 
-    function _withhold(bytes32 id, uint256 index, bytes32 line, bytes32 reason) private returns (uint256 held) {
+    /// @dev Measures payees until one received its whole amount. Measuring all would cost 1,500 gas a payee, and requiring it
+    /// of a certain one would let a payee that passes the money on block the page.
+    function _tryPay(Tally memory tally, address payee, uint256 units) private returns (bool done) {
+        IERC20 asset = tally.asset;
+        if (tally.receivedWhole) return asset.tryTransfer(payee, units);
+        uint256 before = asset.balanceOf(payee);
+        done = asset.tryTransfer(payee, units);
+        if (done && asset.balanceOf(payee) >= before + units) tally.receivedWhole = true;
+    }
+
+    /// @dev Pays what is withheld for an account, or leaves it as it is.
+    function _tryClaim(Escrow storage escrow, Tally memory tally, address account) private returns (uint256 claimed) {
+        bytes32 id = tally.id;
+        uint256 amount = _withheld[id][account];
+        if (amount == 0) return 0;
+        (address payee, bool frozen) = escrow.token.payeeOf(account, _SUCCESSORS_MAX);
+        if (frozen) return 0;
+        _withheld[id][account] = 0;
+        escrow.withheld -= amount.toUint112();
+        if (!_tryPay(tally, payee, amount)) {
+            _withheld[id][account] = amount;
+            escrow.withheld += amount.toUint112();
+            return 0;
+        }
+        emit WithheldClaimed(id, account, payee, amount);
+        return amount;
+    }
+
+    function _withholdFailed(Tally memory tally, uint256 index, bytes32 line) private {
+        tally.failed += line.units();
+        _withhold(tally, index, line, _REASON_TRANSFER_FAILED);
+    }
+
+    function _withhold(Tally memory tally, uint256 index, bytes32 line, bytes32 reason) private {
         address account = line.account();
-        held = line.units();
-        _withheld[id][account] += held;
-        emit Withheld(id, account, index, held, reason);
+        uint256 units = line.units();
+        tally.held += units;
+        ++tally.linesHeld;
+        _withheld[tally.id][account] += units;
+        emit Withheld(tally.id, account, index, units, reason);
     }
 
     /// @dev Runs after the distribution is stored, because the asset could call back.
@@ -265,7 +348,7 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         returns (uint256 end)
     {
         if (length == 0) revert EmptyPage();
-        if (length > LINES_MAX) revert PageTooLong(length);
+        if (length > _LINES_MAX) revert PageTooLong(length);
         uint256 next = escrow.next;
         if (from < next) revert PageAlreadyPaid(id, from, next);
         if (from > next) revert PageOutOfOrder(id, from, next);
@@ -274,41 +357,33 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (end > count) revert PageBeyondCount(id, end, count);
     }
 
-    /// @dev Validates, hashes and adds up the lines in one pass.
-    function _rollUp(bytes32 before, uint256 from, bytes32[] calldata lines)
+    /// @dev Validates, hashes and adds up the lines in one pass, from the last line to the first.
+    function _requireDeclared(Escrow storage escrow, bytes32 id, uint256 from, bytes32 tail, bytes32[] calldata lines)
         private
         view
-        returns (bytes32 rolled, uint256 amount)
+        returns (uint256 amount)
     {
-        rolled = before;
-        for (uint256 i = 0; i < lines.length; ++i) {
-            bytes32 line = lines[i];
-            address account = line.account();
-            if (account == address(0) || account == address(this)) revert InvalidPayee(from + i, account);
-            uint256 units = line.units();
-            if (units == 0) revert ZeroAmount(from + i);
-            rolled = rolled.add(line);
-            // 256 amounts of 96 bits cannot overflow.
+        bytes32 rolled = tail;
+        for (uint256 i = lines.length; i != 0;) {
+            // The loop ends at zero, and 256 amounts of 96 bits cannot overflow.
             unchecked {
+                --i;
+                bytes32 line = lines[i];
+                address account = line.account();
+                if (account == address(0) || account == address(this)) revert InvalidPayee(from + i, account);
+                uint256 units = line.units();
+                if (units == 0) revert ZeroAmount(from + i);
+                rolled = rolled.add(line);
                 amount += units;
             }
         }
+        bytes32 declared = escrow.tail;
+        if (rolled != declared) revert PageNotDeclared(id, from, declared, rolled);
     }
 
-    /// @dev Only a frozen wallet can have a successor, because a recovered wallet stays frozen. Others cost one call.
-    function _payeeOf(IPlatformSecurityToken7518 token, address account)
-        private
-        view
-        returns (address payee, bool frozen)
-    {
-        payee = account;
-        frozen = token.isFrozen(account);
-        for (uint256 hops = 0; frozen && hops < SUCCESSORS_MAX; ++hops) {
-            address successor = token.successorOf(payee);
-            if (successor == address(0)) break;
-            payee = successor;
-            frozen = token.isFrozen(successor);
-        }
+    function _tally(Escrow storage escrow, bytes32 id) private view returns (Tally memory tally) {
+        tally.id = id;
+        tally.asset = escrow.asset;
     }
 
     function _requireTerms(bytes32 id, address token, address asset, uint256 total, uint256 count, bytes32 commitment)
@@ -321,20 +396,5 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         if (count > type(uint32).max) revert CountTooLarge(count);
         if (token.code.length == 0) revert NotAContract(token);
         if (asset.code.length == 0) revert NotAContract(asset);
-    }
-
-    function _sameTerms(
-        bytes32 id,
-        address token,
-        address asset,
-        uint256 total,
-        uint256 count,
-        bytes32 commitment,
-        bytes32 auditHash
-    ) private view returns (bool) {
-        Escrow storage escrow = _escrows[id];
-        return address(escrow.token) == token && address(escrow.asset) == asset && escrow.total == total
-            && escrow.count == count && escrow.commitment == commitment
-            && (auditHash == 0 || _audits[id][token] == auditHash);
     }
 }

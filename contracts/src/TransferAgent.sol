@@ -18,34 +18,55 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
     /// @notice How long a proposal can be executed, in seconds.
     uint256 public constant LIFETIME_SECONDS = 72 hours;
 
+    /// @notice How long a change that gives power is announced before it takes effect, in seconds.
+    uint256 public constant CHANGE_DELAY_SECONDS = 48 hours;
+
+    /// @dev `announced` replaces `roles` at `effectiveAt`.
+    struct Membership {
+        uint8 roles;
+        uint8 announced;
+        uint40 effectiveAt;
+    }
+
     struct Proposal {
         address proposer;
         uint40 deadline;
         Status status;
     }
 
-    /// @inheritdoc ITransferAgent
-    bool public secondApproverRequired = true;
+    /// @dev From when on one member suffices; zero if a second one is required without end.
+    uint40 private _oneSufficesFrom;
 
-    /// @inheritdoc ITransferAgent
-    mapping(address member => uint256 roles) public deskRolesOf;
-
+    mapping(address member => Membership) private _members;
     mapping(bytes32 id => Proposal) private _proposals;
 
-    constructor(address owner_) Ownable(owner_) {}
+    /// @notice Names the first members, who have their roles at once.
+    /// @param owner_ The owner.
+    /// @param members The first members; may be empty.
+    /// @param roles Their role bits, in the same order.
+    constructor(address owner_, address[] memory members, uint256[] memory roles) Ownable(owner_) {
+        if (members.length != roles.length) revert LengthsDiffer(members.length, roles.length);
+        for (uint256 i = 0; i < members.length; ++i) {
+            _requireMember(members[i], roles[i]);
+            _setMember(members[i], roles[i], roles[i], block.timestamp);
+        }
+    }
 
     /// @inheritdoc ITransferAgent
     function setDeskMember(address member, uint256 roles) external onlyOwner {
-        if (member == address(0)) revert ZeroAddress();
-        if (roles > (PROPOSER | APPROVER)) revert UnknownRoles(roles);
-        deskRolesOf[member] = roles;
-        emit DeskMemberSet(member, roles);
+        _requireMember(member, roles);
+        uint256 kept = deskRolesOf(member) & roles;
+        bool gains = kept != roles;
+        _setMember(member, kept, roles, block.timestamp + (gains ? CHANGE_DELAY_SECONDS : 0));
     }
 
     /// @inheritdoc ITransferAgent
     function requireSecondApprover(bool required) external onlyOwner {
-        secondApproverRequired = required;
-        emit SecondApproverRequired(required);
+        uint256 effectiveAt = block.timestamp;
+        // A switch that is off already stays off; announcing it again must not switch it on for the delay.
+        if (!required && secondApproverRequired()) effectiveAt += CHANGE_DELAY_SECONDS;
+        _oneSufficesFrom = required ? 0 : effectiveAt.toUint40();
+        emit SecondApproverRequired(required, effectiveAt);
     }
 
     /// @inheritdoc ITransferAgent
@@ -70,8 +91,8 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
         if (block.timestamp > proposal.deadline) revert InstructionExpired(id, proposal.deadline);
         address proposer = proposal.proposer;
         // A member can be removed because its key was lost. Its proposals then become invalid.
-        if (deskRolesOf[proposer] & PROPOSER == 0) revert NotOnDesk(proposer, PROPOSER);
-        if (secondApproverRequired && proposer == msg.sender) revert SecondApproverNeeded(id, proposer);
+        if (deskRolesOf(proposer) & PROPOSER == 0) revert NotOnDesk(proposer, PROPOSER);
+        if (secondApproverRequired() && proposer == msg.sender) revert SecondApproverNeeded(id, proposer);
         proposal.status = Status.Executed;
         emit InstructionExecuted(id, instruction.token, msg.sender);
         _move(id, instruction);
@@ -98,8 +119,25 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
     }
 
     /// @inheritdoc ITransferAgent
+    function deskRolesOf(address member) public view returns (uint256) {
+        Membership storage membership = _members[member];
+        return block.timestamp < membership.effectiveAt ? membership.roles : membership.announced;
+    }
+
+    /// @inheritdoc ITransferAgent
+    function secondApproverRequired() public view returns (bool) {
+        return _oneSufficesFrom == 0 || block.timestamp < _oneSufficesFrom;
+    }
+
+    /// @inheritdoc ITransferAgent
     function instructionId(Instruction calldata instruction) public view returns (bytes32) {
         return keccak256(abi.encode(block.chainid, address(this), instruction));
+    }
+
+    function _setMember(address member, uint256 roles, uint256 announced, uint256 effectiveAt) private {
+        _members[member] =
+            Membership({roles: roles.toUint8(), announced: announced.toUint8(), effectiveAt: effectiveAt.toUint40()});
+        emit DeskMemberSet(member, announced, effectiveAt);
     }
 
     /// @dev The document's hash follows the operation number in the data, so the token's payload hash covers it.
@@ -116,7 +154,12 @@ contract TransferAgent is ITransferAgent, Ownable2Step {
     }
 
     function _requireRole(uint256 role) private view {
-        if (deskRolesOf[msg.sender] & role == 0) revert NotOnDesk(msg.sender, role);
+        if (deskRolesOf(msg.sender) & role == 0) revert NotOnDesk(msg.sender, role);
+    }
+
+    function _requireMember(address member, uint256 roles) private pure {
+        if (member == address(0)) revert ZeroAddress();
+        if (roles > (PROPOSER | APPROVER)) revert UnknownRoles(roles);
     }
 
     function _requireSound(Instruction calldata instruction) private pure {

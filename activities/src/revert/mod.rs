@@ -39,6 +39,11 @@ impl Revert {
         names.contains(&self.name.as_str())
     }
 
+    /// Whether the payout asset refused everybody, so that nobody was paid and nobody is at fault.
+    pub fn is_outage_of_asset(&self) -> bool {
+        self.name == "AssetUnavailable"
+    }
+
     fn new(name: &str, operands: Vec<(String, String)>, sentence: String, data: &[u8]) -> Revert {
         let data = Bytes::copy_from_slice(&data[..data.len().min(DATA_BYTES_MAX)]);
         Revert { name: name.to_owned(), operands, sentence, data }

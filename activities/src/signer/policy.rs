@@ -228,7 +228,7 @@ impl Target {
             ],
             Target::Distributor => &[
                 "createDistribution(bytes32,address,address,uint256,uint256,bytes32,bytes32)",
-                "payoutForDistribution(bytes32,uint256,bytes32[])",
+                "payoutForDistribution(bytes32,uint256,bytes32,bytes32[])",
                 "claimWithheld(bytes32,address)",
                 "cancelDistribution(bytes32)",
                 "declareAudit(bytes32,address,bytes32)",

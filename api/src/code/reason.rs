@@ -87,6 +87,7 @@ reasons! {
     BlockedReason "damaged_row" "A final result cannot be stored" [page];
     ErrorCode "reverts" "The contract would reject the call" [page];
     ErrorCode "reverted" "The transaction reverted" [page];
+    ErrorCode "asset_unavailable" "The payout asset refuses everybody" [page];
     ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
     BlockedReason "base_fee_above_cap" "The base fee is above the cap" [page];
     BlockedReason "heads_disagree" "Two blocks give different results" [

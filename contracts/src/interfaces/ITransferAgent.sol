@@ -6,9 +6,10 @@ pragma solidity 0.8.37;
 /// another one executes exactly that instruction. Its id is the hash of its content, so the content cannot change between
 /// the two.
 /// @dev The desk has members of its own, because a member with the custody role in the registry could bypass the desk.
-/// @custom:security The rule of two people binds the members, not the owners. The owner of this contract can switch the
-/// second member off and name itself a member, at once. The owner of the registry can give the custody role to another
-/// address.
+/// @custom:security Whatever gives power takes `CHANGE_DELAY_SECONDS` and is announced by its event: a new member or a new
+/// role of a member, and switching the second member off. Whatever takes power away is immediate. So the owner of this
+/// contract cannot move a holding before everybody could see it coming. The owner of the registry can still give the custody
+/// role to another address, by the registry's own rules.
 interface ITransferAgent {
     /// @notice The kind of an instruction.
     enum Kind {
@@ -43,14 +44,16 @@ interface ITransferAgent {
         Executed
     }
 
-    /// @notice The roles of a desk member were set.
+    /// @notice The roles of a desk member were set. Roles that it loses end at once.
     /// @param member The member.
     /// @param roles Its role bits; zero means removed.
-    event DeskMemberSet(address indexed member, uint256 roles);
+    /// @param effectiveAt When roles that it gains begin, in Unix seconds; now if it gains none.
+    event DeskMemberSet(address indexed member, uint256 roles, uint256 effectiveAt);
 
     /// @notice The rule that a second member must execute was switched on or off.
     /// @param required Whether it is on.
-    event SecondApproverRequired(bool required);
+    /// @param effectiveAt From when on, in Unix seconds; now if it is switched on.
+    event SecondApproverRequired(bool required, uint256 effectiveAt);
 
     /// @notice An instruction was proposed.
     /// @param id Its id.
@@ -75,6 +78,10 @@ interface ITransferAgent {
 
     /// @notice An address argument is zero.
     error ZeroAddress();
+    /// @notice The constructor needs one set of roles for each member.
+    /// @param members Number of members.
+    /// @param roles Number of sets.
+    error LengthsDiffer(uint256 members, uint256 roles);
     /// @notice The hash of the written authorisation is missing.
     error ZeroDocument();
     /// @notice The token's operation numbers start at 1.
@@ -115,12 +122,14 @@ interface ITransferAgent {
     /// @param id The instruction.
     error MovementRefused(bytes32 id);
 
-    /// @notice Sets the desk roles of a member. Owner only.
+    /// @notice Sets the desk roles of a member. Roles that it loses end at once; roles that it gains begin after the delay. A
+    /// later call replaces an announced one. Owner only.
     /// @param member The member; not zero.
     /// @param roles A sum of `PROPOSER` and `APPROVER`; zero removes the member.
     function setDeskMember(address member, uint256 roles) external;
 
-    /// @notice Switches the rule that a second member must execute. It is on from the start. Owner only, at once.
+    /// @notice Switches the rule that a second member must execute: on at once, which also takes back an announcement, or off
+    /// after the delay. It is on from the start. Owner only.
     /// @param required Whether it is on.
     function requireSecondApprover(bool required) external;
 
@@ -150,12 +159,12 @@ interface ITransferAgent {
     /// @return deadline Until when it can be executed, in Unix seconds.
     function instructionState(bytes32 id) external view returns (Status status, address proposer, uint256 deadline);
 
-    /// @notice Returns the desk roles of a member.
+    /// @notice Returns the desk roles that a member has now.
     /// @param member The member.
-    /// @return Its role bits, 0 if it is not on the desk.
+    /// @return Its role bits, 0 if it is not on the desk or only announced.
     function deskRolesOf(address member) external view returns (uint256);
 
-    /// @notice Returns whether a second member must execute.
+    /// @notice Returns whether a second member must execute now.
     /// @return True if so.
     function secondApproverRequired() external view returns (bool);
 }

@@ -21,6 +21,33 @@ contract DistributorFuzzTest is DistributorFixture {
         assertEq(coin.balanceOf(address(distributor)), 0, "nothing is left");
     }
 
+    /// @dev Of a list of 8, any page that is not exactly the next lines with the tail behind them is refused, whatever was
+    /// paid before.
+    function testFuzzAnyTamperedPageIsRefused(uint256 paid, uint256 length, uint256 what, uint256 place, bytes32 any)
+        external
+    {
+        paid = bound(paid, 0, 7);
+        length = bound(length, 1, 8 - paid);
+        _createOf(8);
+        if (paid != 0) _pay(0, _lines(0, paid));
+        bytes32[] memory lines = _lines(paid, length);
+        bytes32 tail = _tailFrom(paid + length);
+        bytes32 right = keccak256(abi.encode(tail, lines));
+        place = bound(place, 0, length - 1);
+        what %= 5;
+        if (what == 0) lines[place] = any;
+        else if (what == 1) lines[place] ^= bytes32(uint256(1) << (uint256(any) % 256));
+        else if (what == 2) (lines[0], lines[place]) = (lines[place], lines[0]);
+        else if (what == 3) tail = any;
+        else tail = _tailFrom(uint256(any) % 9);
+        vm.assume(keccak256(abi.encode(tail, lines)) != right);
+        vm.expectRevert();
+        _payWith(paid, tail, lines);
+        _assertConserved(paid * AMOUNT, 0);
+        _pay(paid, _lines(paid, length));
+        _assertConserved((paid + length) * AMOUNT, 0);
+    }
+
     function testFuzzCancelReturnsTheUnpaidRest(uint256 paidLines, uint256 frozen) external {
         paidLines = bound(paidLines, 0, 9);
         _createOf(10);
@@ -61,7 +88,7 @@ contract DistributorFuzzTest is DistributorFixture {
             assertEq(distributor.withheldOf(ID, _holder(i)), held ? amount : 0, "withheld");
         }
         assertEq(_state().allocated, _state().total, "all accepted");
-        assertEq(_state().rolled, _state().commitment, "as declared");
+        assertEq(_state().tail, bytes32(0), "nothing is behind");
     }
 
     function _claimAll(bytes32[] memory lines, uint256 frozen) private {

@@ -6,8 +6,7 @@ import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {World} from "../World.sol";
 
 /// @notice The figures of the distributor with a real token and an OpenZeppelin ERC-20, as receipts show them.
-/// @dev A page in the middle of a list is measured: the first one also pays for fresh words, the last one for the
-/// completion.
+/// @dev A page in the middle of a list is measured, and the first one. The last one also completes the list.
 contract DistributorGasTest is World {
     bytes32 private constant ID = "distribution";
     uint256 private constant PAGE = 100;
@@ -15,6 +14,7 @@ contract DistributorGasTest is World {
 
     DemoCoin private coin;
     PlatformYieldDistributor private distributor;
+    bytes32[] private _lines;
 
     function setUp() public override {
         super.setUp();
@@ -30,6 +30,39 @@ contract DistributorGasTest is World {
         _payFirstPage();
         _payMiddlePage();
         _record("payout_per_payee_with_asset", PAGE, 12_500);
+    }
+
+    function testGasFirstPageOfPayeesThatHoldTheAsset() public {
+        _givePayeesTheAsset();
+        _payFirstPage();
+        _record("first_page_per_payee_with_asset", PAGE, 12_500);
+    }
+
+    /// @dev A list of 200 from its declaration to its last line, as the review measured it.
+    function testGasWholeDistributionOfTwoPages() public {
+        _givePayeesTheAsset();
+        uint256 gas = _createOf(2 * PAGE);
+        _pay(0, pageOf(0, PAGE, UNITS));
+        gas += vm.snapshotGasLastCall("distributor_calls", "first_page_of_100_with_asset");
+        _pay(PAGE, pageOf(PAGE, PAGE, UNITS));
+        gas += vm.snapshotGasLastCall("distributor_calls", "last_page_of_100_with_asset");
+        vm.snapshotValue("distributor", "create_and_two_pages_of_100", gas);
+    }
+
+    function testGasClaimOfManyPayees() public {
+        _givePayeesTheAsset();
+        for (uint256 i = 0; i < PAGE; ++i) {
+            freeze(nth(i));
+        }
+        _payFirstPage();
+        address[] memory accounts = new address[](PAGE);
+        for (uint256 i = 0; i < PAGE; ++i) {
+            accounts[i] = nth(i);
+            vm.prank(officer);
+            token.unFreeze(accounts[i], "");
+        }
+        distributor.batchClaimWithheld(ID, accounts);
+        _record("batch_claim_per_payee", PAGE, 21_000);
     }
 
     function testGasPageOfPayeesNewToTheAsset() public {
@@ -49,8 +82,7 @@ contract DistributorGasTest is World {
 
     function testGasOtherCalls() public {
         freeze(nth(0));
-        _create();
-        vm.snapshotGasLastCall("distributor_calls", "create_distribution");
+        vm.snapshotValue("distributor", "create_distribution", _create());
         _pay(0, pageOf(0, PAGE, UNITS));
         vm.snapshotGasLastCall("distributor_calls", "first_page_of_100_new_to_asset");
         _pay(PAGE, pageOf(PAGE, PAGE, UNITS));
@@ -78,21 +110,28 @@ contract DistributorGasTest is World {
         }
     }
 
-    function _create() private {
-        bytes32 rolled = 0;
-        bytes32[] memory lines = pageOf(0, 2 * PAGE + 1, UNITS);
-        for (uint256 i = 0; i < lines.length; ++i) {
-            rolled = keccak256(abi.encode(rolled, lines[i]));
-        }
+    function _create() private returns (uint256) {
+        return _createOf(2 * PAGE + 1);
+    }
+
+    function _createOf(uint256 count) private returns (uint256 gas) {
+        bytes32[] memory lines = pageOf(0, count, UNITS);
+        _lines = lines;
         vm.prank(payer);
-        distributor.createDistribution(
-            ID, address(token), address(coin), UNITS * lines.length, lines.length, rolled, "audit"
-        );
+        distributor.createDistribution(ID, address(token), address(coin), UNITS * count, count, _tailFrom(0), "audit");
+        return vm.snapshotGasLastCall("distributor_calls", "create_distribution");
+    }
+
+    function _tailFrom(uint256 from) private view returns (bytes32 tail) {
+        for (uint256 i = _lines.length; i > from; --i) {
+            tail = keccak256(abi.encode(tail, _lines[i - 1]));
+        }
     }
 
     function _pay(uint256 from, bytes32[] memory lines) private {
+        bytes32 tail = _tailFrom(from + lines.length);
         vm.prank(payer);
-        distributor.payoutForDistribution(ID, from, lines);
+        distributor.payoutForDistribution(ID, from, tail, lines);
     }
 
     function _payFirstPage() private {

@@ -18,12 +18,15 @@ contract HostileCoin is DemoCoin {
         Reenters,
         ReturnsNothing,
         ReturnsLong,
-        SendsBack
+        SendsBack,
+        MovesNothing
     }
 
     error Blocked(address to);
+    error Paused();
 
     mapping(address to => Mode) public modeOf;
+    bool public paused;
     address public target;
     bytes public reentry;
     bytes public answer;
@@ -34,14 +37,21 @@ contract HostileCoin is DemoCoin {
         modeOf[to] = mode;
     }
 
+    /// @dev An outage of the whole asset, like the pause of a stablecoin.
+    function setPaused(bool paused_) external {
+        paused = paused_;
+    }
+
     function setReentry(address target_, bytes calldata reentry_) external {
         target = target_;
         reentry = reentry_;
     }
 
     function transfer(address to, uint256 amount) public override returns (bool) {
+        if (paused) revert Paused();
         Mode mode = modeOf[to];
         if (mode == Mode.ReturnsFalse) return false;
+        if (mode == Mode.MovesNothing) return true;
         if (mode == Mode.Reverts) revert Blocked(to);
         if (mode == Mode.RevertsLong) _answer(100_000, false);
         if (mode == Mode.BurnsGas) _burnGas();

@@ -7,7 +7,7 @@ import {IPlatformYieldDistributor} from "../../src/interfaces/IPlatformYieldDist
 import {HostileCoin} from "../hostile/HostileCoin.sol";
 
 /// @dev Has every role and acts as agents, holders and a hostile asset, in any order. It records every payment. A call
-/// that the distributor refuses is a valid result.
+/// that the distributor refuses is a valid result; `done` counts the successes, so that a campaign cannot pass by trying only.
 contract DistributorHandler {
     uint256 public constant DISTRIBUTIONS_MAX = 6;
     uint256 public constant LINES = 16;
@@ -23,6 +23,8 @@ contract DistributorHandler {
     uint256 public returned;
     bool public paidAFrozenWallet;
     bool public acceptedAWrongPage;
+    bool public withheldInAnOutage;
+    mapping(bytes32 what => uint256) public done;
 
     uint256 private _lastOpId;
     mapping(uint256 number => bytes32[]) private _lists;
@@ -43,60 +45,102 @@ contract DistributorHandler {
         if (number == DISTRIBUTIONS_MAX) return;
         count = number + 1;
         uint256 total = 0;
-        bytes32 rolled = 0;
         for (uint256 i = 0; i < LINES; ++i) {
             uint256 amount = 1 + uint256(keccak256(abi.encode(seed, i))) % 1e9;
-            bytes32 line = bytes32(abi.encodePacked(wallets[i % HOLDERS], uint96(amount)));
-            _lists[number].push(line);
-            rolled = keccak256(abi.encode(rolled, line));
+            _lists[number].push(_line(wallets[i % HOLDERS], amount));
             total += amount;
         }
         COIN.mint(address(this), total);
         pulled += total;
-        DISTRIBUTOR.createDistribution(id(number), address(TOKEN), address(COIN), total, LINES, rolled, 0);
+        bytes32 commitment = tailFrom(number, 0);
+        DISTRIBUTOR.createDistribution(id(number), address(TOKEN), address(COIN), total, LINES, commitment, 0);
+        ++done["create"];
     }
 
     function payNextPage(uint256 number, uint256 length) external {
         if (count == 0) return;
-        number %= count;
+        number = _unfinished(number);
         IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
         uint256 left = LINES - state.next;
         if (left == 0) return;
-        bytes32[] memory lines = _slice(number, state.next, state.next + 1 + length % (left < 4 ? left : 4));
+        uint256 end = state.next + 1 + length % (left < 4 ? left : 4);
         uint256[] memory before = _balancesOfFrozen();
-        try DISTRIBUTOR.payoutForDistribution(id(number), state.next, lines) {} catch {}
+        try DISTRIBUTOR.payoutForDistribution(
+            id(number), state.next, tailFrom(number, end), _slice(number, state.next, end)
+        ) {
+            ++done["page"];
+            if (end == LINES) ++done["complete"];
+            _noteWithheld(number, state.next, state.withheld);
+        } catch {
+            if (COIN.paused()) ++done["outage"];
+        }
         _noteFrozen(before);
     }
 
-    /// @dev Pays any page but the next one, or the next one with a wrong first line.
-    function payWrongPage(uint256 number, uint256 from, uint256 amount) external {
+    /// @dev Pays any page but the next one, or the next one with a wrong line or a wrong tail. The amount of a wrong line may
+    /// be all that is left.
+    function payWrongPage(uint256 number, uint256 from, uint256 wrong, uint256 what) external {
         if (count == 0) return;
-        number %= count;
-        uint256 next = DISTRIBUTOR.distribution(id(number)).next;
-        from %= LINES;
-        bytes32[] memory lines = _slice(number, from, from + 1);
-        if (from == next) {
-            // A wrong line before the last page is not refused here: the distributor notices it with the last page only.
-            if (next != LINES - 1) return;
-            lines[0] = bytes32(uint256(lines[0]) ^ (1 + amount % 7));
+        number = _unfinished(number);
+        IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
+        if (state.next == LINES || state.cancelled) return;
+        if (what % 5 != 0) from = state.next;
+        else from %= LINES;
+        uint256 end = from + 1 + wrong % (LINES - from);
+        bytes32[] memory lines = _slice(number, from, end);
+        bytes32 tail = tailFrom(number, end);
+        if (from == state.next) {
+            if (what % 4 == 0) lines[wrong % lines.length] ^= bytes32(1 + (wrong >> 8) % 7);
+            else if (what % 4 == 1) lines[wrong % lines.length] = _line(wallets[0], state.total - state.allocated);
+            else if (what % 4 == 2) tail = bytes32(wrong | 1);
+            else tail = tailFrom(number, end == LINES ? from : end + 1);
         }
-        try DISTRIBUTOR.payoutForDistribution(id(number), from, lines) {
-            acceptedAWrongPage = true;
-        } catch {}
+        try DISTRIBUTOR.payoutForDistribution(id(number), from, tail, lines) {
+            // A list of one line that gets the whole rest is the declared one.
+            if (from != state.next || keccak256(abi.encode(tail, lines)) != _rightPage(number, from, end)) {
+                acceptedAWrongPage = true;
+            }
+        } catch {
+            ++done["wrong page"];
+        }
     }
 
     function claim(uint256 number, uint256 wallet) external {
         uint256[] memory before = _balancesOfFrozen();
-        try DISTRIBUTOR.claimWithheld(id(number % DISTRIBUTIONS_MAX), wallets[wallet % wallets.length]) {} catch {}
+        number %= DISTRIBUTIONS_MAX;
+        wallet = _withheldFrom(number, wallet);
+        try DISTRIBUTOR.claimWithheld(id(number), wallets[wallet]) {
+            ++done["claim"];
+        } catch {}
+        _noteFrozen(before);
+    }
+
+    /// @dev Claims for all wallets from one on, several of them twice.
+    function claimPage(uint256 number, uint256 wallet) external {
+        uint256[] memory before = _balancesOfFrozen();
+        wallet = _withheldFrom(number % DISTRIBUTIONS_MAX, wallet);
+        address[] memory accounts = new address[](wallets.length + 3);
+        for (uint256 i = 0; i < accounts.length; ++i) {
+            accounts[i] = wallets[(wallet + i) % wallets.length];
+        }
+        try DISTRIBUTOR.batchClaimWithheld(id(number % DISTRIBUTIONS_MAX), accounts) {
+            ++done["claim page"];
+        } catch {}
         _noteFrozen(before);
     }
 
     function cancel(uint256 number, uint256 seldom) external {
-        if (seldom % 16 != 0) return;
+        if (count == 0 || seldom % 4 != 0) return;
         uint256 before = COIN.balanceOf(address(this));
-        try DISTRIBUTOR.cancelDistribution(id(number % DISTRIBUTIONS_MAX)) {
+        try DISTRIBUTOR.cancelDistribution(id(number % count)) {
             returned += COIN.balanceOf(address(this)) - before;
+            ++done["cancel"];
         } catch {}
+    }
+
+    /// @dev The asset stops for everybody, or works again.
+    function setPaused(uint256 seldom) external {
+        COIN.setPaused(seldom % 4 == 0);
     }
 
     function freeze(uint256 wallet) external {
@@ -113,6 +157,7 @@ contract DistributorHandler {
         try TOKEN.recoveryAddress(wallets[wallet % wallets.length], replacement, _lastOpId + 1) {
             ++_lastOpId;
             wallets.push(replacement);
+            ++done["recover"];
         } catch {}
     }
 
@@ -132,6 +177,13 @@ contract DistributorHandler {
         return bytes32(number + 1);
     }
 
+    /// @dev The rolled hash of a declared list from index `from` on.
+    function tailFrom(uint256 number, uint256 from) public view returns (bytes32 tail) {
+        for (uint256 i = LINES; i > from; --i) {
+            tail = keccak256(abi.encode(tail, _lists[number][i - 1]));
+        }
+    }
+
     function walletCount() external view returns (uint256) {
         return wallets.length;
     }
@@ -142,6 +194,44 @@ contract DistributorHandler {
 
     function _newWallet() private view returns (address) {
         return address(uint160(uint256(keccak256(abi.encode("wallet", wallets.length)))));
+    }
+
+    function _line(address account, uint256 units) private pure returns (bytes32) {
+        return bytes32(abi.encodePacked(account, uint96(units)));
+    }
+
+    /// @dev The first list from `number` on that has lines to pay, so that a campaign spends its calls on open lists.
+    function _unfinished(uint256 number) private view returns (uint256) {
+        for (uint256 i = 0; i < count; ++i) {
+            IPlatformYieldDistributor.Distribution memory state =
+                DISTRIBUTOR.distribution(id((number % count + i) % count));
+            if (!state.cancelled && state.next < LINES) return (number % count + i) % count;
+        }
+        return number % count;
+    }
+
+    /// @dev The first wallet from `wallet` on that a claim could be made for.
+    function _withheldFrom(uint256 number, uint256 wallet) private view returns (uint256) {
+        wallet %= wallets.length;
+        for (uint256 i = 0; i < wallets.length; ++i) {
+            uint256 candidate = (wallet + i) % wallets.length;
+            if (DISTRIBUTOR.withheldOf(id(number), wallets[candidate]) != 0) return candidate;
+        }
+        return wallet;
+    }
+
+    function _rightPage(uint256 number, uint256 from, uint256 end) private view returns (bytes32) {
+        return keccak256(abi.encode(tailFrom(number, end), _slice(number, from, end)));
+    }
+
+    /// @dev In an outage a page may withhold frozen payees only, and only if it has no others.
+    function _noteWithheld(uint256 number, uint256 from, uint256 before) private {
+        IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
+        if (state.withheld != before) ++done["withhold"];
+        if (!COIN.paused()) return;
+        for (uint256 i = from; i < state.next; ++i) {
+            if (!TOKEN.isFrozen(address(bytes20(_lists[number][i])))) withheldInAnOutage = true;
+        }
     }
 
     function _slice(uint256 number, uint256 from, uint256 to) private view returns (bytes32[] memory lines) {

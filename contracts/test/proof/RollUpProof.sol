@@ -30,8 +30,8 @@ contract RollUpProof {
     }
 
     function _roll(bytes32[3] memory lines) private pure returns (bytes32 rolled) {
-        for (uint256 i = 0; i < 3; ++i) {
-            rolled = RollUp.add(rolled, lines[i]);
+        for (uint256 i = 3; i > 0; --i) {
+            rolled = RollUp.add(rolled, lines[i - 1]);
         }
     }
 
@@ -46,25 +46,31 @@ contract RollUpProof {
         assert(left[0] == right[0] && left[1] == right[1] && left[2] == right[2]);
     }
 
-    /// @dev The real contract, paid in one page or two, completes for the declared list only.
-    function checkOnlyTheDeclaredListCompletes(bytes32[2] calldata declared, bytes32[2] calldata sent, bool twoPages)
-        external
-    {
-        bytes32 commitment = RollUp.add(RollUp.add(0, declared[0]), declared[1]);
+    /// @dev The real contract, paid in one page or two with any tail, accepts the declared lines only: each page by itself.
+    function checkOnlyTheDeclaredListIsAccepted(
+        bytes32[2] calldata declared,
+        bytes32[2] calldata sent,
+        bytes32 tail,
+        bool twoPages
+    ) external {
         uint256 total = uint256(uint96(uint256(declared[0]))) + uint96(uint256(declared[1]));
         if (total == 0) return;
+        bytes32 behind = RollUp.add(0, declared[1]);
+        bytes32 commitment = RollUp.add(behind, declared[0]);
         distributor.createDistribution(ID, address(token), address(coin), total, 2, commitment, 0);
         if (twoPages) {
-            _pay(0, _page(sent[0]));
-            _pay(1, _page(sent[1]));
+            _pay(0, tail, _page(sent[0]));
+            assert(sent[0] == declared[0] && tail == behind);
+            _pay(1, 0, _page(sent[1]));
         } else {
             bytes32[] memory both = new bytes32[](2);
             (both[0], both[1]) = (sent[0], sent[1]);
-            _pay(0, both);
+            _pay(0, tail, both);
+            assert(tail == 0);
         }
-        // Here both pages were accepted, so the list is complete.
+        // Here all pages were accepted, so the list is complete.
         IPlatformYieldDistributor.Distribution memory state = distributor.distribution(ID);
-        assert(state.next == 2 && state.rolled == commitment);
+        assert(state.next == 2 && state.tail == 0);
         assert(state.allocated == total && state.withheld <= total);
         assert(sent[0] == declared[0] && sent[1] == declared[1]);
     }
@@ -74,7 +80,7 @@ contract RollUpProof {
         lines[0] = line;
     }
 
-    function _pay(uint256 from, bytes32[] memory lines) private {
-        distributor.payoutForDistribution(ID, from, lines);
+    function _pay(uint256 from, bytes32 tail, bytes32[] memory lines) private {
+        distributor.payoutForDistribution(ID, from, tail, lines);
     }
 }

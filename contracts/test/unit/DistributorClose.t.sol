@@ -86,15 +86,47 @@ contract DistributorCloseTest is DistributorFixture {
         _cancel();
     }
 
-    /// @dev If the first lines take the whole sum, the list can never be completed, but it can be cancelled.
+    /// @dev If the list adds up to more than its declared sum, it can never be completed, but it can be cancelled.
     function testCancelDistributionWithoutRest() external {
-        bytes32[] memory lines = _lines(0, 1);
-        vm.prank(PAYER);
-        distributor.createDistribution(ID, address(token), address(coin), AMOUNT, 2, "list", bytes32(0));
-        _pay(0, lines);
+        _createFor(_lines(0, 2), AMOUNT, 2);
+        _pay(0, _lines(0, 1));
         vm.expectEmit();
         emit IPlatformYieldDistributor.DistributionCancelled(ID, PAYER, 0);
         _cancel();
+    }
+
+    /// @dev The asset blocks the funder. The funder names another address, and the rest goes there.
+    function testCancelDistributionToAnotherFunder() external {
+        _createOf(3);
+        coin.setMode(PAYER, HostileCoin.Mode.Reverts);
+        vm.expectRevert(abi.encodeWithSelector(HostileCoin.Blocked.selector, PAYER));
+        _cancel();
+        vm.expectEmit();
+        emit IPlatformYieldDistributor.FunderChanged(ID, PAYER, STRANGER);
+        vm.prank(PAYER);
+        distributor.changeFunder(ID, STRANGER);
+        assertEq(_state().funder, STRANGER, "funder");
+        _cancel();
+        assertEq(coin.balanceOf(STRANGER), 3 * AMOUNT, "returned");
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.DistributionClosed.selector, ID));
+        vm.prank(PAYER);
+        distributor.changeFunder(ID, PAYER);
+    }
+
+    function testChangeFunderByOthers() external {
+        _createOf(3);
+        registry.setRoles(STRANGER, Roles.PAYOUT);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.NotTheFunder.selector, ID, STRANGER));
+        vm.prank(STRANGER);
+        distributor.changeFunder(ID, STRANGER);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.ZeroAddress.selector));
+        vm.prank(PAYER);
+        distributor.changeFunder(ID, address(0));
+        registry.setRoles(PAYER, 0);
+        bytes4 selector = distributor.changeFunder.selector;
+        vm.expectRevert(abi.encodeWithSelector(IAgentGated.NotAuthorized.selector, PAYER, selector, Roles.PAYOUT));
+        vm.prank(PAYER);
+        distributor.changeFunder(ID, STRANGER);
     }
 
     function testDistributionsDoNotShareEscrow() external {
@@ -176,7 +208,7 @@ contract DistributorCloseTest is DistributorFixture {
         }
         _assertGuarded(abi.encodeCall(distributor.claimWithheld, (ID, _holder(0))));
         _assertGuarded(abi.encodeCall(distributor.cancelDistribution, (ID)));
-        _assertGuarded(abi.encodeCall(distributor.payoutForDistribution, (ID, 4, _lines(4, 1))));
+        _assertGuarded(abi.encodeCall(distributor.payoutForDistribution, (ID, 4, 0, _lines(4, 1))));
         _assertGuarded(
             abi.encodeCall(
                 distributor.createDistribution, ("other", address(token), address(coin), AMOUNT, 1, "list", bytes32(0))

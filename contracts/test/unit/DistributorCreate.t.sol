@@ -49,9 +49,8 @@ contract DistributorCreateTest is DistributorFixture {
         assertEq(state.funder, PAYER, "funder");
         assertEq(state.total, 5 * AMOUNT, "total");
         assertEq(state.count, 5, "count");
-        assertEq(state.commitment, COMMITMENT, "commitment");
+        assertEq(state.tail, COMMITMENT, "tail");
         assertEq(state.auditHash, AUDIT, "audit hash");
-        assertEq(state.rolled, bytes32(0), "rolled");
         assertEq(state.next, 0, "next");
         assertEq(state.allocated, 0, "allocated");
         assertEq(state.withheld, 0, "withheld");
@@ -110,29 +109,16 @@ contract DistributorCreateTest is DistributorFixture {
 
     function testCreateDistributionTwice() external {
         _createOf(3);
-        bytes32 commitment = _state().commitment;
-        _expectRefused(abi.encodeWithSelector(IPlatformYieldDistributor.DistributionExists.selector, ID, true));
+        bytes32 commitment = _state().tail;
+        bytes memory exists = abi.encodeWithSelector(IPlatformYieldDistributor.DistributionExists.selector, ID);
+        _expectRefused(exists);
         _createWith(ID, address(token), address(coin), 3 * AMOUNT, 3, commitment);
-        assertEq(coin.balanceOf(address(distributor)), 3 * AMOUNT, "balance of");
-    }
-
-    function testCreateDistributionTwiceWithOtherTerms() external {
-        _createOf(3);
-        bytes32 commitment = _state().commitment;
-        bytes memory differs = abi.encodeWithSelector(IPlatformYieldDistributor.DistributionExists.selector, ID, false);
-        HostileCoin other = new HostileCoin();
-        _expectRefused(differs);
-        _createWith(ID, address(other), address(coin), 3 * AMOUNT, 3, commitment);
-        _expectRefused(differs);
-        _createWith(ID, address(token), address(other), 3 * AMOUNT, 3, commitment);
-        _expectRefused(differs);
-        _createWith(ID, address(token), address(coin), 3 * AMOUNT + 1, 3, commitment);
-        _expectRefused(differs);
-        _createWith(ID, address(token), address(coin), 3 * AMOUNT, 4, commitment);
-        _expectRefused(differs);
-        _createWith(ID, address(token), address(coin), 3 * AMOUNT, 3, COMMITMENT);
-        _expectRefused(differs);
-        distributor.createDistribution(ID, address(token), address(coin), 3 * AMOUNT, 3, commitment, AUDIT);
+        _expectRefused(exists);
+        _createWith(ID, address(token), address(coin), 3 * AMOUNT + 1, 4, COMMITMENT);
+        _pay(0, _lines(0, 3));
+        _expectRefused(exists);
+        _createWith(ID, address(token), address(coin), 3 * AMOUNT, 3, commitment);
+        assertEq(coin.balanceOf(address(distributor)), 0, "balance of");
     }
 
     function testCreateDistributionFeeOnTransfer() external {

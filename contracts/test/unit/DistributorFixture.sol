@@ -22,6 +22,9 @@ abstract contract DistributorFixture is Test {
     HostileCoin internal coin;
     PlatformYieldDistributor internal distributor;
 
+    /// @dev The list that was declared last.
+    bytes32[] private _declared;
+
     function setUp() public virtual {
         registry = new AgentRegistry(address(this));
         registry.setRoles(PAYER, Roles.PAYOUT);
@@ -49,12 +52,19 @@ abstract contract DistributorFixture is Test {
         }
     }
 
-    /// @dev The rolled hash as the interface defines it.
-    function _roll(bytes32 rolled, bytes32[] memory lines) internal pure returns (bytes32) {
-        for (uint256 i = 0; i < lines.length; ++i) {
-            rolled = keccak256(abi.encode(rolled, lines[i]));
+    /// @dev The rolled hash as the interface defines it, from the last line to the first.
+    function _roll(bytes32 tail, bytes32[] memory lines) internal pure returns (bytes32) {
+        for (uint256 i = lines.length; i > 0; --i) {
+            tail = keccak256(abi.encode(tail, lines[i - 1]));
         }
-        return rolled;
+        return tail;
+    }
+
+    /// @dev The rolled hash of the declared lines from index `from` on.
+    function _tailFrom(uint256 from) internal view returns (bytes32 tail) {
+        for (uint256 i = _declared.length; i > from; --i) {
+            tail = keccak256(abi.encode(tail, _declared[i - 1]));
+        }
     }
 
     function _sum(bytes32[] memory lines) internal pure returns (uint256 sum) {
@@ -64,20 +74,29 @@ abstract contract DistributorFixture is Test {
     }
 
     function _create(bytes32[] memory lines) internal {
-        bytes32 commitment = _roll(0, lines);
+        _createFor(lines, _sum(lines), lines.length);
+    }
+
+    /// @dev Declares a list with a sum and a count of its own.
+    function _createFor(bytes32[] memory lines, uint256 total, uint256 count) internal {
+        _declared = lines;
         vm.prank(PAYER);
-        distributor.createDistribution(
-            ID, address(token), address(coin), _sum(lines), lines.length, commitment, bytes32(0)
-        );
+        distributor.createDistribution(ID, address(token), address(coin), total, count, _roll(0, lines), bytes32(0));
     }
 
     function _createOf(uint256 count) internal {
         _create(_lines(0, count));
     }
 
+    /// @dev Sends a page with the tail that the declared list has behind it.
     function _pay(uint256 from, bytes32[] memory lines) internal {
+        uint256 end = from < _declared.length ? from + lines.length : from;
+        _payWith(from, _tailFrom(end), lines);
+    }
+
+    function _payWith(uint256 from, bytes32 tail, bytes32[] memory lines) internal {
         vm.prank(PAYER);
-        distributor.payoutForDistribution(ID, from, lines);
+        distributor.payoutForDistribution(ID, from, tail, lines);
     }
 
     function _state() internal view returns (IPlatformYieldDistributor.Distribution memory) {

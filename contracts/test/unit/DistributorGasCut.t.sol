@@ -15,8 +15,9 @@ contract GasProbe {
         external
     {
         uint256 gasBefore = gasleft();
-        (bool paid, bytes memory answer) =
-            address(distributor).call{gas: gasGiven}(abi.encodeCall(distributor.payoutForDistribution, (id, 0, lines)));
+        (bool paid, bytes memory answer) = address(distributor).call{gas: gasGiven}(
+            abi.encodeCall(distributor.payoutForDistribution, (id, 0, 0, lines))
+        );
         uint256 gasUsed = gasBefore - gasleft();
         revert Outcome(
             paid, answer.length < 4 ? bytes4(0) : bytes4(answer), distributor.distribution(id).withheld, gasUsed

@@ -11,9 +11,9 @@ contract DistributorPayTest is DistributorFixture {
     function testPayoutForDistributionOnePage() external {
         _createOf(3);
         bytes32[] memory lines = _lines(0, 3);
-        bytes memory call = abi.encodeCall(distributor.payoutForDistribution, (ID, 0, lines));
+        bytes memory call = abi.encodeCall(distributor.payoutForDistribution, (ID, 0, 0, lines));
         vm.expectEmit();
-        emit IPlatformYieldDistributor.PagePaid(ID, 0, 3, 3 * AMOUNT, _roll(0, lines), keccak256(call));
+        emit IPlatformYieldDistributor.PagePaid(ID, 0, 3, 3 * AMOUNT, 0, keccak256(call));
         vm.expectEmit();
         emit IPlatformYieldDistributor.DistributionCompleted(ID);
         for (uint256 i = 0; i < 3; ++i) {
@@ -25,14 +25,15 @@ contract DistributorPayTest is DistributorFixture {
             assertEq(coin.balanceOf(_holder(i)), AMOUNT, "balance of holder i");
         }
         _assertConserved(3 * AMOUNT, 0);
-        assertEq(_state().rolled, _state().commitment, "rolled");
+        assertEq(_state().tail, bytes32(0), "tail");
         assertEq(_state().next, 3, "next");
     }
 
     function testPayoutForDistributionSeveralPages() external {
         _createOf(7);
+        assertEq(_state().tail, _roll(0, _lines(0, 7)), "the declared hash");
         _pay(0, _lines(0, 3));
-        assertEq(_state().rolled, _roll(0, _lines(0, 3)), "rolled");
+        assertEq(_state().tail, _roll(0, _lines(3, 4)), "the lines behind the page");
         _assertConserved(3 * AMOUNT, 0);
         _pay(3, _lines(3, 1));
         _assertConserved(4 * AMOUNT, 0);
@@ -47,7 +48,7 @@ contract DistributorPayTest is DistributorFixture {
         bytes4 selector = distributor.payoutForDistribution.selector;
         vm.expectRevert(abi.encodeWithSelector(IAgentGated.NotAuthorized.selector, STRANGER, selector, Roles.PAYOUT));
         vm.prank(STRANGER);
-        distributor.payoutForDistribution(ID, 0, _lines(0, 1));
+        distributor.payoutForDistribution(ID, 0, 0, _lines(0, 1));
     }
 
     function testPayoutForDistributionUnknown() external {
@@ -102,13 +103,11 @@ contract DistributorPayTest is DistributorFixture {
     }
 
     function testPayoutForDistributionBeyondTotal() external {
-        _createOf(3);
-        bytes32[] memory lines = _lines(0, 2);
-        lines[1] = _line(_holder(1), 2 * AMOUNT + 1);
+        _createFor(_lines(0, 3), 2 * AMOUNT - 1, 3);
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformYieldDistributor.PageBeyondTotal.selector, ID, 3 * AMOUNT + 1, 3 * AMOUNT)
+            abi.encodeWithSelector(IPlatformYieldDistributor.PageBeyondTotal.selector, ID, 2 * AMOUNT, 2 * AMOUNT - 1)
         );
-        _pay(0, lines);
+        _pay(0, _lines(0, 2));
     }
 
     function testPayoutForDistributionZeroAmount() external {
@@ -134,27 +133,89 @@ contract DistributorPayTest is DistributorFixture {
         _pay(1, lines);
     }
 
-    function testPayoutForDistributionOtherList() external {
-        _createOf(2);
+    /// @dev A wrong page is refused before it pays, on the first page as on the last, and with any tail that was ever right.
+    function _expectNotDeclared(uint256 from, bytes32 tail, bytes32[] memory lines) private {
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IPlatformYieldDistributor.PageNotDeclared.selector, ID, from, _tailFrom(from), _roll(tail, lines)
+            )
+        );
+        _payWith(from, tail, lines);
+    }
+
+    function testPayoutForDistributionSwappedLines() external {
+        _createOf(4);
         bytes32[] memory lines = _lines(0, 2);
         (lines[0], lines[1]) = (lines[1], lines[0]);
-        bytes32 declared = _state().commitment;
-        vm.expectRevert(
-            abi.encodeWithSelector(IPlatformYieldDistributor.RollUpMismatch.selector, ID, declared, _roll(0, lines))
-        );
-        _pay(0, lines);
+        _expectNotDeclared(0, _tailFrom(2), lines);
+        _pay(0, _lines(0, 2));
+        lines = _lines(2, 2);
+        (lines[0], lines[1]) = (lines[1], lines[0]);
+        _expectNotDeclared(2, 0, lines);
+        _assertConserved(2 * AMOUNT, 0);
+    }
+
+    function testPayoutForDistributionTamperedLine() external {
+        _createOf(4);
+        bytes32[] memory lines = _lines(0, 2);
+        lines[1] = _line(_holder(1), AMOUNT + 1);
+        _expectNotDeclared(0, _tailFrom(2), lines);
+        lines[1] = _line(STRANGER, AMOUNT);
+        _expectNotDeclared(0, _tailFrom(2), lines);
         _assertConserved(0, 0);
     }
 
+    /// @dev One line that takes the whole escrow: what a stolen payout key would send.
+    function testPayoutForDistributionWholeEscrowToOne() external {
+        _createOf(4);
+        bytes32[] memory lines = new bytes32[](1);
+        lines[0] = _line(STRANGER, 4 * AMOUNT);
+        for (uint256 behind = 0; behind <= 4; ++behind) {
+            _expectNotDeclared(0, _tailFrom(behind), lines);
+        }
+        _assertConserved(0, 0);
+        assertEq(coin.balanceOf(STRANGER), 0, "thief");
+    }
+
+    function testPayoutForDistributionOmittedOrRepeatedLine() external {
+        _createOf(4);
+        bytes32[] memory lines = new bytes32[](2);
+        (lines[0], lines[1]) = (_lines(0, 1)[0], _lines(2, 1)[0]);
+        _expectNotDeclared(0, _tailFrom(2), lines);
+        _expectNotDeclared(0, _tailFrom(3), lines);
+        (lines[0], lines[1]) = (_lines(0, 1)[0], _lines(0, 1)[0]);
+        _expectNotDeclared(0, _tailFrom(1), lines);
+    }
+
+    function testPayoutForDistributionWrongTail() external {
+        _createOf(4);
+        _expectNotDeclared(0, _tailFrom(1), _lines(0, 2));
+        _expectNotDeclared(0, 0, _lines(0, 2));
+        _expectNotDeclared(0, _tailFrom(0), _lines(0, 2));
+    }
+
+    /// @dev The declared number of lines is smaller than that of the list: its last page has a tail.
+    function testPayoutForDistributionListLongerThanItsCount() external {
+        _createFor(_lines(0, 3), 3 * AMOUNT, 2);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.CountMismatch.selector, ID, 2, 2));
+        _pay(0, _lines(0, 2));
+        _assertConserved(0, 0);
+    }
+
+    function testPayoutForDistributionListShorterThanItsCount() external {
+        _createFor(_lines(0, 2), 3 * AMOUNT, 3);
+        _pay(0, _lines(0, 1));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.CountMismatch.selector, ID, 3, 2));
+        _pay(1, _lines(1, 1));
+        _assertConserved(AMOUNT, 0);
+    }
+
     function testPayoutForDistributionOtherTotal() external {
-        bytes32[] memory lines = _lines(0, 2);
-        bytes32 commitment = _roll(0, lines);
-        vm.prank(PAYER);
-        distributor.createDistribution(ID, address(token), address(coin), 3 * AMOUNT, 2, commitment, bytes32(0));
+        _createFor(_lines(0, 2), 3 * AMOUNT, 2);
         vm.expectRevert(
             abi.encodeWithSelector(IPlatformYieldDistributor.TotalMismatch.selector, ID, 3 * AMOUNT, 2 * AMOUNT)
         );
-        _pay(0, lines);
+        _pay(0, _lines(0, 2));
     }
 
     function testPayoutForDistributionSameHolderTwice() external {

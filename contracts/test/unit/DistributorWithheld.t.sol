@@ -93,6 +93,75 @@ contract DistributorWithheldTest is DistributorFixture {
         }
     }
 
+    /// @dev The asset stops between two pages: nobody is withheld, and the same page is paid later.
+    function testPayoutForDistributionAssetPaused() external {
+        _createOf(4);
+        _pay(0, _lines(0, 2));
+        coin.setPaused(true);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.AssetUnavailable.selector, ID, 2));
+        _pay(2, _lines(2, 2));
+        _assertConserved(2 * AMOUNT, 0);
+        coin.setPaused(false);
+        _pay(2, _lines(2, 2));
+        _assertConserved(4 * AMOUNT, 0);
+    }
+
+    /// @dev A frozen payee on the page does not make the outage an event of the payees.
+    function testPayoutForDistributionAssetPausedAndAPayeeFrozen() external {
+        token.setFrozen(_holder(0), true);
+        _createOf(3);
+        coin.setPaused(true);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.AssetUnavailable.selector, ID, 0));
+        _pay(0, _lines(0, 3));
+    }
+
+    function testPayoutForDistributionAssetBlocksTheDistributor() external {
+        _createOf(2);
+        coin.setMode(address(distributor), HostileCoin.Mode.Reverts);
+        coin.setMode(_holder(0), HostileCoin.Mode.Reverts);
+        coin.setMode(_holder(1), HostileCoin.Mode.ReturnsFalse);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.AssetUnavailable.selector, ID, 0));
+        _pay(0, _lines(0, 2));
+    }
+
+    /// @dev The asset works and refuses only these payees. They do not block the list, also alone on its last page.
+    function testPayoutForDistributionEachPayeeRefused() external {
+        _createOf(3);
+        coin.setMode(_holder(0), HostileCoin.Mode.Reverts);
+        coin.setMode(_holder(1), HostileCoin.Mode.ReturnsFalse);
+        coin.setMode(_holder(2), HostileCoin.Mode.Reverts);
+        _pay(0, _lines(0, 2));
+        _pay(2, _lines(2, 1));
+        _assertConserved(0, 3 * AMOUNT);
+    }
+
+    function testPayoutForDistributionAssetTakesFeeFromReceivers() external {
+        _createOf(3);
+        for (uint256 i = 0; i < 3; ++i) {
+            coin.setMode(_holder(i), HostileCoin.Mode.TakesFee);
+        }
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.PayeesReceiveLess.selector, ID));
+        _pay(0, _lines(0, 3));
+    }
+
+    function testPayoutForDistributionAssetMovesNothing() external {
+        _createOf(3);
+        for (uint256 i = 0; i < 3; ++i) {
+            coin.setMode(_holder(i), HostileCoin.Mode.MovesNothing);
+        }
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.PayeesReceiveLess.selector, ID));
+        _pay(0, _lines(0, 3));
+    }
+
+    /// @dev A payee that passes its money on at once looks like a fee. It cannot block the others.
+    function testPayoutForDistributionFirstPayeeKeepsLess() external {
+        _createOf(3);
+        coin.setMode(_holder(0), HostileCoin.Mode.TakesFee);
+        _payThree();
+        _assertConserved(3 * AMOUNT, 0);
+        assertEq(coin.balanceOf(_holder(0)), AMOUNT - 1, "first payee");
+    }
+
     function testPayoutForDistributionAssetReturnsNothing() external {
         coin.setMode(_holder(1), HostileCoin.Mode.ReturnsNothing);
         _payThree();
@@ -147,6 +216,16 @@ contract DistributorWithheldTest is DistributorFixture {
         _payThree();
         vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.NothingWithheld.selector, ID, _holder(1)));
         _claim(_holder(1));
+    }
+
+    function testClaimWithheldAssetTakesFee() external {
+        token.setFrozen(_holder(1), true);
+        _payThree();
+        token.setFrozen(_holder(1), false);
+        coin.setMode(_holder(1), HostileCoin.Mode.TakesFee);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformYieldDistributor.ReceivedDiffers.selector, AMOUNT, AMOUNT - 1));
+        _claim(_holder(1));
+        _assertConserved(2 * AMOUNT, AMOUNT);
     }
 
     function testClaimWithheldStillFrozen() external {

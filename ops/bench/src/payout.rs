@@ -9,7 +9,7 @@ use muniment_activities::chain::simulate::Call as Wish;
 use muniment_activities::contract::line::Line as PayeeLine;
 use muniment_activities::payout::coin;
 use muniment_activities::payout::direct::{self, PayoutPage};
-use muniment_activities::payout::distributor::{self, Declaration, EscrowPage};
+use muniment_activities::payout::distributor::{self, Declaration};
 use serde_json::{Value, json};
 use tokio::time::sleep;
 use world::{Engine, Mining};
@@ -212,11 +212,8 @@ async fn bare(ground: &Ground, token: Address, route: Route, holders: usize, in_
                 .gas
                 .iter()
                 .sum::<u64>();
-            let page = |(index, lines): (usize, &[PayeeLine])| {
-                let page = EscrowPage { id: first, from: (index * PAGE) as u64, lines: lines.to_vec() };
-                distributor::pay(Address::ZERO, platform.distributor, &page)
-            };
-            lines.chunks(PAGE).enumerate().map(page).collect()
+            let pages = distributor::pages(first, &lines, PAGE);
+            pages.iter().map(|page| distributor::pay(Address::ZERO, platform.distributor, page)).collect()
         }
     };
     let run = bare_chain::run(&rpc, vec![(key, calls(wishes))], Before::Nothing, in_flight).await;

@@ -280,7 +280,11 @@ async fn reverted(
     if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
         return Ok(Outcome::Split);
     }
-    Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence.clone(), Some(revert.data.to_string())))
+    let data = Some(revert.data.to_string());
+    if revert.is_outage_of_asset() {
+        return Err(Failure::refuse(Stage::Preflight, "asset_unavailable", revert.sentence, data));
+    }
+    Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence, data))
 }
 
 /// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and

@@ -60,6 +60,10 @@ fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
             "abandon",
             "The signing policy refused it. If the policy is right, abandon the operation. If not, correct the configuration and retry.",
         ),
+        "asset_unavailable" => suggest(
+            "retry",
+            "The payout asset is paused or blocks the distributor. Nobody of this page was paid or withheld. Retry when it works again.",
+        ),
         "reverts" | "reverted" if steps.iter().any(|step| step.outcome == Some(Outcome::Success)) => suggest(
             "retry",
             "An earlier step took effect, so the operation must be finished. Remove the cause that the message names, and retry.",

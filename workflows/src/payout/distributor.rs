@@ -2,7 +2,7 @@
 //! All of it is one operation. Each step is prepared when the one before it is included.
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::payout::distributor::{self, Declaration, EscrowPage};
+use muniment_activities::payout::distributor::{self, Declaration};
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
@@ -58,8 +58,7 @@ fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines:
     };
     let create = distributor::create(Address::ZERO, escrow, &declaration).data;
     let mut steps = vec![payout::step(CREATE, escrow, &create)];
-    for (index, page) in lines.chunks(page_lines).enumerate() {
-        let page = EscrowPage { id: declaration.id, from: (index * page_lines) as u64, lines: page.to_vec() };
+    for page in distributor::pages(declaration.id, &lines, page_lines) {
         steps.push(payout::step(PAGE, escrow, &distributor::pay(Address::ZERO, escrow, &page).data));
     }
     Ok(steps)
