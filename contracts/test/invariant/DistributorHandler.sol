@@ -40,7 +40,7 @@ contract DistributorHandler {
     }
 
     /// @dev The list has the first wallets, also recovered ones.
-    function create(uint256 seed) external {
+    function create(uint256 seed) public {
         uint256 number = count;
         if (number == DISTRIBUTIONS_MAX) return;
         count = number + 1;
@@ -57,12 +57,13 @@ contract DistributorHandler {
         ++done["create"];
     }
 
+    /// @dev Creates a list if none is open, so that the campaign does not spend its calls on nothing.
     function payNextPage(uint256 number, uint256 length) external {
-        if (count == 0) return;
+        if (_unfinished(number) == type(uint256).max) create(length);
         number = _unfinished(number);
+        if (number == type(uint256).max) return;
         IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
         uint256 left = LINES - state.next;
-        if (left == 0) return;
         uint256 end = state.next + 1 + length % (left < 4 ? left : 4);
         uint256[] memory before = _balancesOfFrozen();
         try DISTRIBUTOR.payoutForDistribution(
@@ -73,6 +74,7 @@ contract DistributorHandler {
             _noteWithheld(number, state.next, state.withheld);
         } catch {
             if (COIN.paused()) ++done["outage"];
+            COIN.setPaused(false);
         }
         _noteFrozen(before);
     }
@@ -80,10 +82,10 @@ contract DistributorHandler {
     /// @dev Pays any page but the next one, or the next one with a wrong line or a wrong tail. The amount of a wrong line may
     /// be all that is left.
     function payWrongPage(uint256 number, uint256 from, uint256 wrong, uint256 what) external {
-        if (count == 0) return;
+        if (_unfinished(number) == type(uint256).max) create(wrong);
         number = _unfinished(number);
+        if (number == type(uint256).max) return;
         IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
-        if (state.next == LINES || state.cancelled) return;
         if (what % 5 != 0) from = state.next;
         else from %= LINES;
         uint256 end = from + 1 + wrong % (LINES - from);
@@ -106,31 +108,36 @@ contract DistributorHandler {
     }
 
     function claim(uint256 number, uint256 wallet) external {
-        uint256[] memory before = _balancesOfFrozen();
-        number %= DISTRIBUTIONS_MAX;
+        number = _withholding(number);
         wallet = _withheldFrom(number, wallet);
+        uint256[] memory before = _balancesOfFrozen();
         try DISTRIBUTOR.claimWithheld(id(number), wallets[wallet]) {
             ++done["claim"];
         } catch {}
         _noteFrozen(before);
     }
 
-    /// @dev Claims for all wallets from one on, several of them twice.
+    /// @dev Claims for all wallets from one on, several of them twice. The cause is gone for the first one.
     function claimPage(uint256 number, uint256 wallet) external {
+        number = _withholding(number);
+        wallet = _withheldFrom(number, wallet);
+        (address payee,) = DISTRIBUTOR.payeeOf(address(TOKEN), wallets[wallet]);
+        try TOKEN.unFreeze(payee, "") {} catch {}
+        COIN.setMode(payee, HostileCoin.Mode.Honest);
+        COIN.setPaused(false);
         uint256[] memory before = _balancesOfFrozen();
-        wallet = _withheldFrom(number % DISTRIBUTIONS_MAX, wallet);
         address[] memory accounts = new address[](wallets.length + 3);
         for (uint256 i = 0; i < accounts.length; ++i) {
             accounts[i] = wallets[(wallet + i) % wallets.length];
         }
-        try DISTRIBUTOR.batchClaimWithheld(id(number % DISTRIBUTIONS_MAX), accounts) {
+        try DISTRIBUTOR.batchClaimWithheld(id(number), accounts) {
             ++done["claim page"];
         } catch {}
         _noteFrozen(before);
     }
 
     function cancel(uint256 number, uint256 seldom) external {
-        if (count == 0 || seldom % 4 != 0) return;
+        if (count == 0 || seldom % 8 != 0) return;
         uint256 before = COIN.balanceOf(address(this));
         try DISTRIBUTOR.cancelDistribution(id(number % count)) {
             returned += COIN.balanceOf(address(this)) - before;
@@ -200,14 +207,24 @@ contract DistributorHandler {
         return bytes32(abi.encodePacked(account, uint96(units)));
     }
 
-    /// @dev The first list from `number` on that has lines to pay, so that a campaign spends its calls on open lists.
+    /// @dev The first list from `number` on that has lines to pay; the largest number if there is none.
     function _unfinished(uint256 number) private view returns (uint256) {
         for (uint256 i = 0; i < count; ++i) {
             IPlatformYieldDistributor.Distribution memory state =
                 DISTRIBUTOR.distribution(id((number % count + i) % count));
             if (!state.cancelled && state.next < LINES) return (number % count + i) % count;
         }
-        return number % count;
+        return type(uint256).max;
+    }
+
+    /// @dev The first list from `number` on that withholds something.
+    function _withholding(uint256 number) private view returns (uint256) {
+        number %= DISTRIBUTIONS_MAX;
+        for (uint256 i = 0; i < DISTRIBUTIONS_MAX; ++i) {
+            uint256 candidate = (number + i) % DISTRIBUTIONS_MAX;
+            if (DISTRIBUTOR.distribution(id(candidate)).withheld != 0) return candidate;
+        }
+        return number;
     }
 
     /// @dev The first wallet from `wallet` on that a claim could be made for.
