@@ -9,8 +9,8 @@ use world::{Database, Mining, on_both_databases};
 use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Server, Terms, wallet};
 
-const FAR: &str = "2099-01-01T00:00:00Z";
-const FAR_SECONDS: u64 = 4_070_908_800;
+const FAR: &str = "2045-01-01T00:00:00Z";
+const FAR_SECONDS: u64 = 2_366_841_600;
 
 fn lock_of(site: &Installation, holder: usize, quantity: &str) -> serde_json::Value {
     site.about(json!({ "address": wallet(holder).to_checksum(None), "partition": "1", "quantity": quantity, "release_at": FAR }))

@@ -110,9 +110,13 @@ impl Platform {
         let factory = TokenFactory::constructorCall { registry, implementation_: self.implementation };
         [
             (
+                // Roles count at once: this deployment is for development and test chains.
                 "AgentRegistry",
                 self.registry,
-                code(&AgentRegistry::BYTECODE, AgentRegistry::constructorCall { initialOwner: owner }.abi_encode()),
+                code(
+                    &AgentRegistry::BYTECODE,
+                    AgentRegistry::constructorCall { initialOwner: owner, grantDelay_: U256::ZERO }.abi_encode(),
+                ),
             ),
             (
                 "PlatformSecurityToken7518",

@@ -10,7 +10,7 @@ import {IAgentRegistry} from "./interfaces/IAgentRegistry.sol";
 abstract contract AgentGated is IAgentGated {
     IAgentRegistry private immutable _REGISTRY;
 
-    /// @dev Requires that the caller holds at least one role of `mask`.
+    /// @dev Requires that the caller holds at least one role of `mask`, on the whole platform or for `_scope()`.
     modifier onlyRole(uint256 mask) {
         _requireRole(mask);
         _;
@@ -25,7 +25,18 @@ abstract contract AgentGated is IAgentGated {
         return _REGISTRY;
     }
 
+    /// @dev The offering whose agents this contract serves beside those of the whole platform; zero for none.
+    function _scope() internal view virtual returns (bytes32) {
+        return 0;
+    }
+
+    /// @dev Asks about the whole platform first, so that an agent of the platform pays for one question only.
     function _requireRole(uint256 mask) private view {
-        if (!_REGISTRY.hasRole(msg.sender, mask)) revert NotAuthorized(msg.sender, msg.sig, mask);
+        if (!_REGISTRY.hasRole(msg.sender, mask)) _requireRoleFor(_scope(), mask);
+    }
+
+    /// @dev Requires a role of `mask`, on the whole platform or for an offering.
+    function _requireRoleFor(bytes32 offeringId, uint256 mask) internal view {
+        if (!_REGISTRY.hasRoleFor(offeringId, msg.sender, mask)) revert NotAuthorized(msg.sender, msg.sig, mask);
     }
 }

@@ -10,6 +10,8 @@ import {TokenCustody} from "./token/TokenCustody.sol";
 import {TokenIssuance} from "./token/TokenIssuance.sol";
 import {TokenPartitions} from "./token/TokenPartitions.sol";
 import {TokenPayouts} from "./token/TokenPayouts.sol";
+import {TokenRecovery} from "./token/TokenRecovery.sol";
+import {TokenRedemption} from "./token/TokenRedemption.sol";
 import {TokenStorage} from "./token/TokenStorage.sol";
 import {TokenTransfers} from "./token/TokenTransfers.sol";
 import {TotalWord, TotalWordLibrary} from "./token/TotalWord.sol";
@@ -20,7 +22,15 @@ import {IERC165} from "@openzeppelin/contracts/utils/introspection/IERC165.sol";
 /// @title PlatformSecurityToken7518
 /// @notice The implementation of every offering's token. See `IPlatformSecurityToken7518`.
 /// @dev Used through clones only. Clones cannot be upgraded; a new implementation serves later offerings.
-contract PlatformSecurityToken7518 is TokenTransfers, TokenPartitions, TokenIssuance, TokenCustody, TokenPayouts {
+contract PlatformSecurityToken7518 is
+    TokenTransfers,
+    TokenPartitions,
+    TokenIssuance,
+    TokenCustody,
+    TokenRecovery,
+    TokenRedemption,
+    TokenPayouts
+{
     /// @dev XOR of the selectors in the standard's text, with `safeTransferFrom`. A test pins it.
     bytes4 private constant _ERC7518_ID = 0x5a264a5d;
 
@@ -52,7 +62,7 @@ contract PlatformSecurityToken7518 is TokenTransfers, TokenPartitions, TokenIssu
 
     /// @inheritdoc IPlatformSecurityToken7518
     /// @dev Read from the clone's code, where the factory put it. So it cannot change and needs no storage.
-    function offeringId() public view returns (bytes32) {
+    function offeringId() public view override returns (bytes32) {
         return address(this) == _SELF ? bytes32(0) : bytes32(Clones.fetchCloneArgs(address(this)));
     }
 
@@ -63,7 +73,7 @@ contract PlatformSecurityToken7518 is TokenTransfers, TokenPartitions, TokenIssu
 
     /// @inheritdoc IERC7943MultiToken
     function canTransfer(address from, address to, uint256 tokenId, uint256 amount) external view returns (bool) {
-        return _refusal(from, to, tokenId, amount) == Reasons.ALLOWED;
+        return from != address(0) && _refusal(from, to, tokenId, amount) == Reasons.ALLOWED;
     }
 
     /// @inheritdoc IERC165

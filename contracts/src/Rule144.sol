@@ -28,13 +28,13 @@ contract Rule144 is IRule144, AgentGated {
     /// @notice An affiliate may sell the partition's supply divided by this number in one window.
     uint256 public constant VOLUME_DIVISOR = 100;
 
-    bytes32 private constant REASON_NOT_SERVED = "rule144_not_served";
-    bytes32 private constant REASON_SHELL = "rule144_shell";
-    bytes32 private constant REASON_HOLDING = "rule144_holding";
-    bytes32 private constant REASON_VOLUME = "rule144_volume";
+    bytes32 private constant _REASON_NOT_SERVED = "rule144_not_served";
+    bytes32 private constant _REASON_SHELL = "rule144_shell";
+    bytes32 private constant _REASON_HOLDING = "rule144_holding";
+    bytes32 private constant _REASON_VOLUME = "rule144_volume";
 
     /// @dev Old lots that each new lot frees. With two, a queue of old lots gets shorter.
-    uint256 private constant SETTLE_STEPS = 2;
+    uint256 private constant _SETTLE_STEPS = 2;
 
     struct Books {
         LotBook.Book lots;
@@ -51,6 +51,15 @@ contract Rule144 is IRule144, AgentGated {
     mapping(address token => mapping(uint256 partition => mapping(address holder => uint256))) private _numberOf;
     mapping(address token => IssuerStatus) private _statuses;
 
+    /// @dev Requires compliance on the whole platform or for the token's offering. Who names another contract as `token`
+    /// changes the data of that contract only.
+    modifier onlyComplianceOf(address token) {
+        if (!agentRegistry().hasRole(msg.sender, Roles.COMPLIANCE)) {
+            _requireRoleFor(_offeringOf(token), Roles.COMPLIANCE);
+        }
+        _;
+    }
+
     modifier onlyServed(uint256 partition) {
         if (!isServed[msg.sender][partition]) revert PartitionNotServed(msg.sender, partition);
         _;
@@ -61,7 +70,7 @@ contract Rule144 is IRule144, AgentGated {
     }
 
     /// @inheritdoc IRule144
-    function servePartition(address token, uint256 partition) external onlyRole(Roles.COMPLIANCE) {
+    function servePartition(address token, uint256 partition) external onlyComplianceOf(token) {
         if (token == address(0)) revert ZeroAddress();
         if (isServed[token][partition]) revert PartitionAlreadyServed(token, partition);
         isServed[token][partition] = true;
@@ -69,7 +78,7 @@ contract Rule144 is IRule144, AgentGated {
     }
 
     /// @inheritdoc IRule144
-    function setIssuerStatus(address token, IssuerStatus calldata status) external onlyRole(Roles.COMPLIANCE) {
+    function setIssuerStatus(address token, IssuerStatus calldata status) external onlyComplianceOf(token) {
         if (token == address(0)) revert ZeroAddress();
         if (status.reportingSince > block.timestamp) revert InFuture(status.reportingSince);
         _statuses[token] = status;
@@ -77,7 +86,7 @@ contract Rule144 is IRule144, AgentGated {
     }
 
     /// @inheritdoc IRule144
-    function setAffiliate(address token, address holder, bool affiliate) external onlyRole(Roles.COMPLIANCE) {
+    function setAffiliate(address token, address holder, bool affiliate) external onlyComplianceOf(token) {
         if (token == address(0) || holder == address(0)) revert ZeroAddress();
         isAffiliate[token][holder] = affiliate;
         emit AffiliateSet(token, holder, affiliate);
@@ -86,7 +95,7 @@ contract Rule144 is IRule144, AgentGated {
     /// @inheritdoc IRule144
     function removeLegend(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
         external
-        onlyRole(Roles.COMPLIANCE)
+        onlyComplianceOf(token)
     {
         if (docHash == 0) revert ZeroDocument();
         LotBook.Book storage lots = _booksOf(token, partition, holder).lots;
@@ -99,7 +108,7 @@ contract Rule144 is IRule144, AgentGated {
     /// @inheritdoc IRule144
     function reconcile(address token, uint256 partition, address holder, uint256 acquiredAt, bytes32 docHash)
         external
-        onlyRole(Roles.COMPLIANCE)
+        onlyComplianceOf(token)
     {
         if (docHash == 0) revert ZeroDocument();
         if (acquiredAt > block.timestamp) revert InFuture(acquiredAt);
@@ -138,11 +147,7 @@ contract Rule144 is IRule144, AgentGated {
         LotBook.Book storage source = _openBooks(msg.sender, partition, from).lots;
         _requireLots(source, from, partition, units);
         LotBook.Book storage target = _openBooks(msg.sender, partition, to).lots;
-        for (uint256 left = units; left != 0;) {
-            (uint256 taken, uint256 time) = source.take(left);
-            _acquire(target, taken, time);
-            left -= taken;
-        }
+        _moveAll(source, target, units);
     }
 
     /// @inheritdoc IRule144
@@ -153,13 +158,23 @@ contract Rule144 is IRule144, AgentGated {
             emit AffiliateSet(msg.sender, successor, true);
         }
         (uint256 number, uint256 own) = (numberOf[lost], numberOf[successor]);
-        if (_books[own].lots.total() != 0) revert SuccessorHasLots(msg.sender, partition, successor);
         if (number == 0) return;
-        numberOf[successor] = number;
-        delete numberOf[lost];
-        // The successor's own sales in the window still count, as if sold now. Otherwise two wallets would have two limits.
-        uint256 sold = _books[own].sales.sumSince(_windowStart());
-        if (sold != 0) _books[number].sales.add(sold, block.timestamp);
+        if (_books[own].lots.total() == 0) {
+            numberOf[successor] = number;
+            delete numberOf[lost];
+            _addSales(_books[own], _books[number]);
+        } else {
+            _moveAll(_books[number].lots, _books[own].lots, type(uint256).max);
+            _addSales(_books[number], _books[own]);
+            delete numberOf[lost];
+        }
+    }
+
+    /// @inheritdoc IRule144
+    function onRedemption(address from, uint256 partition, uint256 units) external onlyServed(partition) {
+        LotBook.Book storage lots = _openBooks(msg.sender, partition, from).lots;
+        _requireLots(lots, from, partition, units);
+        _takeAll(lots, units);
     }
 
     /// @inheritdoc IRule144
@@ -168,10 +183,12 @@ contract Rule144 is IRule144, AgentGated {
         view
         returns (bool allowed, bytes32 reason)
     {
-        if (!isServed[msg.sender][partition]) return (false, REASON_NOT_SERVED);
-        if (_statuses[msg.sender].shell) return (false, REASON_SHELL);
-        if (earliestTransferTime(msg.sender, from, partition, units) > block.timestamp) return (false, REASON_HOLDING);
-        if (units > volumeLeft(msg.sender, from, partition)) return (false, REASON_VOLUME);
+        if (!isServed[msg.sender][partition]) return (false, _REASON_NOT_SERVED);
+        if (_statuses[msg.sender].shell) return (false, _REASON_SHELL);
+        if (earliestTransferTime(msg.sender, from, partition, units) > block.timestamp) {
+            return (false, _REASON_HOLDING);
+        }
+        if (units > volumeLeft(msg.sender, from, partition)) return (false, _REASON_VOLUME);
         return (true, 0);
     }
 
@@ -217,6 +234,32 @@ contract Rule144 is IRule144, AgentGated {
         return sold < limit ? limit - sold : 0;
     }
 
+    /// @dev The offering of a token; zero for a contract that names none.
+    function _offeringOf(address token) private view returns (bytes32) {
+        if (token.code.length == 0) return 0;
+        try IPlatformSecurityToken7518(token).offeringId() returns (bytes32 offeringId) {
+            return offeringId;
+        } catch {
+            return 0;
+        }
+    }
+
+    /// @dev Moves lots with their times until `units` have moved or the source is empty.
+    function _moveAll(LotBook.Book storage source, LotBook.Book storage target, uint256 units) private {
+        while (units != 0) {
+            (uint256 taken, uint256 time) = source.take(units);
+            if (taken == 0) return;
+            _acquire(target, taken, time);
+            units -= taken;
+        }
+    }
+
+    /// @dev Adds the sales of one wallet to those of another, as if sold now. Otherwise two wallets would have two limits.
+    function _addSales(Books storage source, Books storage target) private {
+        uint256 sold = source.sales.sumSince(_windowStart());
+        if (sold != 0) target.sales.add(sold, block.timestamp);
+    }
+
     /// @dev Removes units of any time. The caller has checked that the book has them.
     function _takeAll(LotBook.Book storage book, uint256 units) private {
         while (units != 0) {
@@ -228,7 +271,7 @@ contract Rule144 is IRule144, AgentGated {
     /// @dev Adds units, and frees old lots. Units older than the longest period are added as free ones.
     function _acquire(LotBook.Book storage book, uint256 units, uint256 time) private {
         uint256 cutoff = block.timestamp.saturatingSub(HOLDING_OTHER);
-        uint256 settled = book.settle(cutoff, SETTLE_STEPS);
+        uint256 settled = book.settle(cutoff, _SETTLE_STEPS);
         if (settled != 0) book.add(settled, 0);
         book.add(units, time <= cutoff ? 0 : time);
     }

@@ -34,7 +34,8 @@ contract TokenFactory is ITokenFactory, AgentGated {
         string calldata symbol,
         uint256 totalCap,
         IPlatformSecurityToken7518.PartitionTerms[] calldata partitions
-    ) external onlyRole(Roles.ISSUER) returns (address token) {
+    ) external returns (address token) {
+        if (!agentRegistry().hasRole(msg.sender, Roles.ISSUER)) _requireRoleFor(offeringId, Roles.ISSUER);
         if (offeringId == 0) revert OfferingIdZero();
         bytes32 given = keccak256(msg.data);
         bytes32 deployed = payloadHashOf[offeringId];

@@ -9,6 +9,14 @@ interface Vm {
         address emitter;
     }
 
+    struct Gas {
+        uint64 gasLimit;
+        uint64 gasTotalUsed;
+        uint64 gasMemoryUsed;
+        int64 gasRefunded;
+        uint64 gasRemaining;
+    }
+
     function addr(uint256 privateKey) external pure returns (address);
     function assume(bool condition) external pure;
     function deal(address account, uint256 newBalance) external;
@@ -22,6 +30,7 @@ interface Vm {
     function expectRevert(bytes4 revertData) external;
     function getRecordedLogs() external returns (Log[] memory);
     function label(address account, string calldata name) external;
+    function lastCallGas() external view returns (Gas memory);
     function load(address target, bytes32 slot) external view returns (bytes32);
     function mockCall(address callee, bytes calldata data, bytes calldata returnData) external;
     function clearMockedCalls() external;

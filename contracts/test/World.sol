@@ -35,7 +35,7 @@ abstract contract World is Test {
 
     function setUp() public virtual {
         vm.warp(START);
-        registry = new AgentRegistry(owner);
+        registry = new AgentRegistry(owner, 0);
         implementation = new PlatformSecurityToken7518(registry);
         factory = new TokenFactory(registry, address(implementation));
         vm.startPrank(owner);
@@ -94,6 +94,12 @@ abstract contract World is Test {
     function freeze(address account) internal {
         vm.prank(officer);
         token.freezeAddress(account, "");
+    }
+
+    function recover(address lost, address replacement) internal {
+        uint256 opId = nextOpId();
+        vm.prank(custodian);
+        token.recoveryAddress(lost, replacement, opId);
     }
 
     function lock(address account, uint256 partition, uint256 units, uint256 releaseAt) internal {

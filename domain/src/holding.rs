@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::ledger::NEVER;
 use crate::sql::sql;
 use crate::{Result, ledger};
 
@@ -155,17 +156,24 @@ pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Re
 
 type Locked = BTreeMap<(Hex<Address>, i64), u128>;
 
-/// The locked units of each holding, over all release times.
+/// The units of each holding that may not move: locked over all release times, or frozen without end if those are more.
 fn sums(tranches: &[Tranche]) -> Locked {
-    let mut sums = Locked::new();
+    let (mut sums, mut frozen) = (Locked::new(), Locked::new());
     for t in tranches {
-        *sums.entry((t.wallet_address, t.partition_id)).or_default() += t.quantity.0;
+        let kept = if t.release_at == NEVER { &mut frozen } else { &mut sums };
+        *kept.entry((t.wallet_address, t.partition_id)).or_default() += t.quantity.0;
+    }
+    for (place, units) in frozen {
+        let locked = sums.entry(place).or_default();
+        *locked = units.max(*locked);
     }
     sums
 }
 
 impl Holding {
     fn lock(&mut self, locked: &Locked) {
-        self.locked = Dec(locked.get(&(self.wallet_address, self.partition_id)).copied().unwrap_or_default());
+        let held_back = locked.get(&(self.wallet_address, self.partition_id)).copied().unwrap_or_default();
+        // An order may freeze more than is held.
+        self.locked = Dec(held_back.min(self.balance.0));
     }
 }

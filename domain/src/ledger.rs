@@ -12,7 +12,7 @@ use crate::sql::{Sql, insert_into, sql};
 use crate::token_event::{self, Kind, TokenEvent, missing_event};
 use crate::{Error, Result};
 
-/// The release time of a lock without end, as the contract writes it.
+/// The release time under which the units frozen without end are kept. They overlap the locks.
 pub const NEVER: i64 = (1 << 40) - 1;
 /// Rows in one statement: SQLite allows 32,766 parameters.
 const ROWS_PER_STATEMENT: usize = 500;
@@ -106,7 +106,10 @@ impl<'a> Ledger<'a> {
                 let release = event.release_at.unwrap_or(NEVER);
                 *self.tranches.entry((holder, partition)).or_default().entry(release).or_default() += units;
             }
-            (Kind::ReduceLock, Some(holder), _) => self.cut((holder, partition), units, event.block_at.timestamp()),
+            (Kind::ReduceLock, Some(holder), _) => match event.release_at {
+                Some(release) => self.release((holder, partition), units, release)?,
+                None => self.cut((holder, partition), units, event.block_at.timestamp()),
+            },
             (Kind::FreezeUnits, Some(holder), _) => {
                 self.tranches.entry((holder, partition)).or_default().insert(NEVER, units);
             }
@@ -158,15 +161,27 @@ impl<'a> Ledger<'a> {
     /// The contract first drops expired locks and then cuts the locks with the latest release.
     fn cut(&mut self, place: Place, mut units: u128, now: i64) {
         let tranches = self.tranches.entry(place).or_default();
-        for (_, locked) in tranches.range_mut(now + 1..).rev() {
+        for (_, locked) in tranches.range_mut(now + 1..NEVER).rev() {
             let taken = units.min(*locked);
             *locked -= taken;
             units -= taken;
         }
     }
 
+    /// Compliance freed units of one release time, or brought them forward.
+    fn release(&mut self, (holder, partition): Place, units: u128, release_at: i64) -> Result<()> {
+        let locked = self.tranches.entry((holder, partition)).or_default().entry(release_at).or_default();
+        *locked = locked.checked_sub(units).ok_or_else(|| missing_event(self.offering_id, holder))?;
+        Ok(())
+    }
+
     /// Balances move by their own transfer events. This event moves the locks and freezes the lost wallet permanently.
     fn recover(&mut self, lost: Address, replacement: Address) {
+        // A recovery that was taken back: the wallet stays frozen and keeps nothing but its name.
+        if lost == replacement {
+            self.accounts.entry(lost).or_default().successor = None;
+            return;
+        }
         let places: Vec<Place> = self.tranches.keys().filter(|(wallet, _)| *wallet == lost).copied().collect();
         for place in places {
             let moved = self.tranches.insert(place, BTreeMap::new()).unwrap_or_default();

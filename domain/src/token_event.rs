@@ -18,9 +18,9 @@ crate::words! {
         Transfer = "transfer",
         /// Units are locked until a time, in addition to existing locks.
         Lock = "lock",
-        /// Locked units decrease by this amount, latest release first.
+        /// Locked units decrease by this amount: those of the release time given, else the latest ones first.
         ReduceLock = "cut",
-        /// The units locked without end are set to this amount.
+        /// The units frozen without end are set to this amount.
         FreezeUnits = "hold",
         /// An address is frozen.
         Freeze = "freeze",
@@ -30,7 +30,7 @@ crate::words! {
         Restrict = "restrict",
         /// The restriction of a partition is lifted.
         Unrestrict = "unrestrict",
-        /// Everything of a lost wallet moves to another wallet.
+        /// Everything of a lost wallet moves to another wallet. To the wallet itself: its recovery is taken back.
         Recover = "recover",
     }
 }

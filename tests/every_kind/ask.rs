@@ -6,7 +6,7 @@ use super::kind::{ALL, Kind};
 use super::stage::{Stage, holder, partition, receiver, replacement, report};
 use crate::installation::{Answer, wallet};
 
-const FAR: &str = "2099-01-01T00:00:00Z";
+const FAR: &str = "2045-01-01T00:00:00Z";
 
 /// A request and the operations that it made.
 #[derive(Clone, Debug)]

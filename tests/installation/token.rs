@@ -14,7 +14,6 @@ sol! {
     function balanceOf(address account, uint256 id) returns (uint256);
     function lockedBalanceOf(address account, uint256 id) returns (uint256);
     function tokenSymbol() returns (string);
-    function isOperationExecuted(uint256 opId) returns (bool);
     function isFrozen(address holder) returns (bool);
     function isRestricted(uint256 partition) returns (bool);
     function successorOf(address lost) returns (address);

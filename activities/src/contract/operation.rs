@@ -11,7 +11,9 @@ use crate::{
         receipt::{Log, Receipt},
         simulate::{At, Call},
     },
-    contract::bindings::token::PlatformSecurityToken7518::{OperationExecuted, isOperationExecutedCall},
+    contract::bindings::token::PlatformSecurityToken7518::{
+        self as Token, OperationExecuted, isOperationExecutedCall, lastRecoveryOfCall,
+    },
     fault::Fault,
     revert::Revert,
 };
@@ -77,31 +79,67 @@ pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &
     }
 }
 
-/// Whether the contract executed the operation, from any transaction.
-pub async fn is_operation_executed(chain: &Chain, contract: Address, op_id: u64, at: At) -> Result<bool, Fault> {
-    view(chain, contract, &isOperationExecutedCall { opId: U256::from(op_id) }, at).await
+/// The kind of operation that a call is, as the contract names it in its event. Each kind has numbers of its own.
+pub fn kind_of(data: &[u8]) -> Option<B256> {
+    let name = match data.get(..4)?.try_into().ok()? {
+        Token::mintPageCall::SELECTOR => "mint_page",
+        Token::batchMintCall::SELECTOR => "mint",
+        Token::batchLockTokensCall::SELECTOR => "lock_page",
+        Token::lockTokens_0Call::SELECTOR => "lock",
+        Token::forceTransferCall::SELECTOR => "force_transfer",
+        Token::recoveryAddressCall::SELECTOR => "recovery",
+        Token::payout_0Call::SELECTOR => "payout",
+        Token::batchPayout_0Call::SELECTOR => "payout_page",
+        Token::redeemCall::SELECTOR => "redeem",
+        Token::releaseLockCall::SELECTOR => "release_lock",
+        Token::reinstateAddressCall::SELECTOR => "reinstate",
+        _ => return None,
+    };
+    Some(B256::right_padding_from(name.as_bytes()))
 }
 
-/// Finds the transaction that executed the operation since a block.
+fn kind(data: &[u8]) -> Result<B256, Fault> {
+    kind_of(data).ok_or_else(|| Fault::Malformed("a call without an operation number was looked for by number".into()))
+}
+
+/// Whether the contract executed this call under its operation number, from any transaction.
+pub async fn is_operation_executed(
+    chain: &Chain,
+    contract: Address,
+    data: &[u8],
+    op_id: u64,
+    at: At,
+) -> Result<bool, Fault> {
+    // The contract keeps the number of a recovery with the lost wallet.
+    if let Ok(call) = Token::recoveryAddressCall::abi_decode(data) {
+        let last = view(chain, contract, &lastRecoveryOfCall { lost: call.lost }, at).await?;
+        return Ok(last == U256::from(op_id));
+    }
+    view(chain, contract, &isOperationExecutedCall { kind: kind(data)?, opId: U256::from(op_id) }, at).await
+}
+
+/// Finds the transaction that executed this call under its operation number since a block.
 pub async fn find_execution(
     chain: &Chain,
     contract: Address,
+    data: &[u8],
     op_id: u64,
     since: u64,
 ) -> Result<Option<Execution>, Fault> {
+    let kind = kind(data)?;
     let filter = LogFilter {
         from_block: since,
         to_block: None,
         addresses: vec![contract],
-        topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))]],
+        topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))], vec![kind]],
     };
     let logs = chain.logs(&filter).await?;
-    // A contract executes a number once, so there is at most one event.
+    // A contract executes a number of a kind once, so there is at most one event.
     let Some(log) = logs.first() else { return Ok(None) };
     let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
         .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
     // Some nodes ignore the filter, so check the event again.
-    if log.address != contract || event.opId != U256::from(op_id) {
+    if log.address != contract || event.opId != U256::from(op_id) || event.kind != kind {
         return Err(Fault::Malformed(format!(
             "the request was for the event of operation {op_id}, the answer is of operation {}",
             event.opId

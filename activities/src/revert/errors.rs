@@ -95,6 +95,7 @@ const SENTENCES: &[(&str, &str)] = &[
     ("AddressIsFrozen", "{holder} is frozen; unfreeze it first."),
     ("AddressNotFrozen", "{holder} is not frozen; freeze it before a forced transfer."),
     ("AddressRetired", "{account} was recovered to {successor} and stays frozen permanently."),
+    ("AddressNotRetired", "{account} was not recovered, so there is nothing to take back."),
     ("AmountTooLarge", "The amount {amount} is too large for the contract."),
     (
         "AssetUnavailable",
@@ -117,11 +118,13 @@ const SENTENCES: &[(&str, &str)] = &[
     ("EmptyPage", "The page has no lines."),
     ("HolderNotWhitelisted", "{holder} is not on the whitelist of partition {partition}."),
     ("InsufficientGas", "{available} gas is left; {required} is needed; use a smaller page."),
+    ("LockTooSmall", "{holder} has {held} units locked until {releaseAt} in partition {partition}."),
     ("LockExceedsBalance", "{holder} has {balance} units in partition {partition} and would have {locked} locked."),
     (
         "NotAuthorized",
         "{caller} lacks the role {rolesNeeded}, which the function {selector} requires; grant it in the AgentRegistry.",
     ),
+    ("NotAContract", "{account} is not a contract."),
     ("NotRestricted", "Partition {partition} is not restricted."),
     ("NothingClaimed", "None of the accounts has withheld units of {id} that can be paid now."),
     ("NothingToUnlock", "{holder} has no expired lock in partition {partition}."),
@@ -133,21 +136,21 @@ const SENTENCES: &[(&str, &str)] = &[
         "The page from line {from} of {id} hashes to {actual}; {declared} was declared. Nothing was paid.",
     ),
     ("PageOutOfOrder", "Line {from} of the distribution {id} is out of order; line {next} is next."),
+    ("PayeeIsToken", "The token itself cannot be paid: the money would stay there."),
     ("PartitionOutOfOrder", "Partition {given} is out of order; partition {expected} is next."),
     ("PayeesReceiveLess", "No payee of {id} received its whole amount; the asset takes a fee or moves nothing."),
     ("ReceivedDiffers", "{expected} units were sent but {received} arrived; the asset takes a fee or rebases."),
+    ("RecoveryOutOfOrder", "{account} was recovered by the operation {last}; {given} is not later."),
     ("RecoveryToItself", "{wallet} cannot be recovered to itself."),
-    ("ReleaseTimeOutOfRange", "The release time {releaseAt} is in the past or too far ahead."),
+    ("ReleaseTimeOutOfRange", "The release time {releaseAt} is in the past or more than 20 years ahead."),
+    ("RedemptionNotAllowed", "The issuer does not allow holders to redeem."),
     ("SafeERC20FailedOperation", "The payout asset {token} refused the transfer."),
+    ("TokenPaused", "The token is paused."),
     ("TooManyLocks", "{holder} has reached the limit of locks in partition {partition}."),
     ("TotalMismatch", "The pages of {id} add up to {actual} units; {expected} were declared."),
     ("TransferRefused", "{amount} units of partition {partition} may not go from {from} to {to}: {reason}."),
     ("UnknownDistribution", "There is no distribution {id}."),
     ("UnknownPartition", "The token has no partition {partition}."),
-    (
-        "WalletNotEmpty",
-        "{wallet} already holds {balance} units of partition {partition}; recovery needs an empty wallet.",
-    ),
 ];
 
 #[cfg(test)]

@@ -7,8 +7,8 @@ use alloy::{
 use crate::{
     chain::{logs::ChainLog, receipt::Log},
     contract::bindings::token::PlatformSecurityToken7518::{
-        AddressFrozen, AddressRecovered, AddressUnfrozen, Frozen, LocksCut, PartitionAdded, TokensLocked,
-        TransferBatch, TransferRestricted, TransferRestrictionRemoved, TransferSingle,
+        AddressFrozen, AddressRecovered, AddressReinstated, AddressUnfrozen, Frozen, LockReleased, LocksCut,
+        PartitionAdded, TokensLocked, TransferBatch, TransferRestricted, TransferRestrictionRemoved, TransferSingle,
     },
     fault::Fault,
 };
@@ -20,9 +20,9 @@ pub enum Change {
     Transfer,
     /// Units are locked until a time.
     Lock,
-    /// The locked units decrease by this amount.
+    /// The locked units decrease by this amount: those of one release time, or the latest ones.
     ReduceLock,
-    /// The units frozen without end are set to this amount.
+    /// The units frozen without end are set to this amount. They overlap the locked ones.
     FreezeUnits,
     /// An address is frozen.
     Freeze,
@@ -32,7 +32,7 @@ pub enum Change {
     Restrict,
     /// The restriction of a partition is lifted.
     Unrestrict,
-    /// Everything of a lost wallet moves to another wallet.
+    /// Everything of a lost wallet moves to another wallet. With the wallet itself as the other one, its recovery is taken back.
     Recover,
 }
 
@@ -136,6 +136,8 @@ pub const TOPICS: &[B256] = &[
     TransferRestrictionRemoved::SIGNATURE_HASH,
     PartitionAdded::SIGNATURE_HASH,
     AddressRecovered::SIGNATURE_HASH,
+    LockReleased::SIGNATURE_HASH,
+    AddressReinstated::SIGNATURE_HASH,
 ];
 
 fn raw_movements(log: &ChainLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
@@ -188,6 +190,19 @@ fn raw_movements(log: &ChainLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
         Some(&AddressRecovered::SIGNATURE_HASH) => {
             let e: AddressRecovered = decoded(log)?;
             one(RawMovement { to: Some(e.replacement), ..RawMovement::of(Change::Recover, e.lost) })
+        }
+        Some(&LockReleased::SIGNATURE_HASH) => {
+            let e: LockReleased = decoded(log)?;
+            let moved = |change, release| RawMovement {
+                release_at: Some(release),
+                ..RawMovement::units(change, e.account, e.partition, e.units)
+            };
+            let earlier = (!e.newReleaseAt.is_zero()).then(|| moved(Change::Lock, e.newReleaseAt));
+            Ok([Some(moved(Change::ReduceLock, e.releaseAt)), earlier].into_iter().flatten().collect())
+        }
+        Some(&AddressReinstated::SIGNATURE_HASH) => {
+            let account = decoded::<AddressReinstated>(log)?.account;
+            one(RawMovement { to: Some(account), ..RawMovement::of(Change::Recover, account) })
         }
         _ => Ok(Vec::new()),
     }

@@ -228,7 +228,10 @@ fn totals(commitments: &[Commitment], income: &[Income]) -> BTreeMap<String, Tot
 async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Holding> {
     let tranches = holding::tranches(tx, &p.offering_id, &[p.wallet_address.0]).await?;
     let locks: Vec<_> = tranches.iter().filter(|t| t.partition_id == p.partition_id).collect();
-    let locked = locks.iter().map(|t| t.quantity.0).sum::<u128>();
+    let units =
+        |endless: bool| locks.iter().filter(|t| (t.release_at == ledger::NEVER) == endless).map(|t| t.quantity.0);
+    // Units frozen without end overlap the locks, and an order may freeze more than is held.
+    let locked = units(false).sum::<u128>().max(units(true).sum()).min(p.balance.0);
     let decimals = u32::try_from(p.token_decimals).unwrap_or(0);
     let quantity = |units| money::quantity(units, decimals);
     // Units that are held without end have no time of release.

@@ -17,8 +17,8 @@ use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 
 const COUNTRIES_MAX: usize = 250;
-/// A hundred years.
-const LOCKUP_DAYS_MAX: i64 = 36_500;
+/// Twenty years: the longest lock that the token accepts, less the days between the decision and the mint.
+const LOCKUP_DAYS_MAX: i64 = 7_300;
 const CLOSING_YEAR_MAX: i32 = 2999;
 
 /// The required terms of an offering, in the order of the specification.

@@ -4,9 +4,8 @@ pragma solidity 0.8.37;
 /// @title IERC7518
 /// @notice ERC-7518, a partitioned security token on ERC-1155: each id is a partition with its own rules.
 /// The interface id of the standard's text is `0x5a264a5d`.
-/// @dev Selectors and events equal the standard's. Three return types differ. `canTransfer` returns a pair; a caller
-/// that decodes one bool reads the first word and is right. `freezeAddress` and `unFreeze` return nothing where the
-/// standard returns a bool; a contract compiled against the standard reverts when it decodes their answer.
+/// @dev Selectors, events and return types equal the standard's, but for one: `canTransfer` returns a pair. A caller that
+/// decodes one bool reads the first word and is right.
 interface IERC7518 {
     /// @notice Units were locked, in addition to units locked before.
     /// @param account The holder.
@@ -44,16 +43,18 @@ interface IERC7518 {
     /// @param amount Units of the asset that was paid.
     event PayoutDelivered(address indexed from, address indexed to, uint256 amount);
 
-    /// @notice Returns the units of a holder that are not locked now. Freeze and restriction do not count.
+    /// @notice Returns the units of a holder that are neither locked nor frozen by `setFrozenTokens` now. A freeze of the
+    /// address, a restriction and a pause do not count.
     /// @param account The holder.
     /// @param id The partition.
-    /// @return The balance less the locked units.
+    /// @return The balance less `lockedBalanceOf`.
     function transferableBalance(address account, uint256 id) external view returns (uint256);
 
-    /// @notice Returns the units of a holder whose release time is in the future.
+    /// @notice Returns the units of a holder that may not move now: those whose release time is in the future, or those
+    /// frozen by `setFrozenTokens`, whichever are more. They overlap. At most the balance.
     /// @param account The holder.
     /// @param id The partition.
-    /// @return The locked units.
+    /// @return The units that may not move.
     function lockedBalanceOf(address account, uint256 id) external view returns (uint256);
 
     /// @notice Stops voluntary transfers of a partition. Idempotent. Role: compliance.
@@ -74,25 +75,25 @@ interface IERC7518 {
     /// @param amount The units.
     /// @param data Ignored.
     /// @return allowed True if `reason` is 0.
-    /// @return reason `unknown_partition, to_zero, restricted, from_frozen, to_frozen, to_not_whitelisted,
-    /// insufficient_balance, locked, cap, total_cap, rule144_unset, rule144`, or a reason of the Rule 144 module.
+    /// @return reason `paused, unknown_partition, to_zero, restricted, from_frozen, to_frozen, to_not_whitelisted,
+    /// insufficient_balance, locked, zero_amount, cap, total_cap, rule144_unset, rule144_not_served, rule144`, or another
+    /// reason of the Rule 144 module.
     function canTransfer(address from, address to, uint256 id, uint256 amount, bytes calldata data)
         external
         view
         returns (bool allowed, bytes32 reason);
 
     /// @notice Locks more units of a holder. Roles: issuer, compliance.
-    /// @dev Reverts if all locks together would exceed the balance. Locks with the same release time merge. No agent
-    /// can remove a lock before its release time.
+    /// @dev Reverts if all locks together would exceed the balance. Locks with the same release time merge.
     /// @param account The holder.
     /// @param id The partition.
     /// @param amount The units to lock.
-    /// @param releaseTime When they become free, in Unix seconds: in the future and below `type(uint40).max`.
+    /// @param releaseTime When they become free, in Unix seconds: in the future, at most 20 years ahead.
     /// @return Always true.
     function lockTokens(address account, uint256 id, uint256 amount, uint256 releaseTime) external returns (bool);
 
     /// @notice Removes every due lock of a holder from storage. Reverts if none is due. Any agent.
-    /// @dev A lock ends by time alone; units move without this call.
+    /// @dev Units whose release time has come move without this call.
     /// @param account The holder.
     /// @param id The partition.
     function unlockToken(address account, uint256 id) external;
@@ -113,15 +114,17 @@ interface IERC7518 {
 
     /// @notice Freezes an address: it cannot send, receive, be minted to or be paid. Idempotent.
     /// Roles: compliance, custody.
-    /// @dev The freeze does not stop the address from moving units of holders that approved it as operator.
+    /// @dev It cannot act as operator for other holders either.
     /// @param account The address.
     /// @param data The agent's reference, for the event.
-    function freezeAddress(address account, bytes calldata data) external;
+    /// @return Always true.
+    function freezeAddress(address account, bytes calldata data) external returns (bool);
 
     /// @notice Ends the freeze of an address. Idempotent. Reverts for an address that was recovered. Role: compliance.
     /// @param account The address.
     /// @param data The agent's reference, for the event.
-    function unFreeze(address account, bytes calldata data) external;
+    /// @return Always true.
+    function unFreeze(address account, bytes calldata data) external returns (bool);
 
     /// @notice Pays in the token's payout asset, from the caller. Reverts if the payee is frozen. Role: payout.
     /// @dev The platform calls the overload with an operation number.

@@ -50,7 +50,9 @@ interface IERC7943MultiToken is IERC165 {
     function forcedTransfer(address from, address to, uint256 tokenId, uint256 amount) external returns (bool result);
 
     /// @notice Sets the frozen units of a holder; it does not add to them. Roles: custody, compliance.
-    /// @dev Frozen units count in addition to units locked until a time; both together cannot exceed the balance.
+    /// @dev Frozen units overlap units that are locked until a time: the greater number counts. They may exceed the
+    /// balance; then units that the holder receives later are frozen too. A forced transfer or a redemption that takes
+    /// frozen units lowers the number to the balance that is left.
     /// @param account The holder.
     /// @param tokenId The partition.
     /// @param amount The units to be frozen; 0 ends the freeze.
@@ -70,11 +72,11 @@ interface IERC7943MultiToken is IERC165 {
     /// @notice Returns the frozen units of a holder.
     /// @param account The holder.
     /// @param tokenId The partition.
-    /// @return amount The units set by `setFrozenTokens`, less those that a forced transfer cut.
+    /// @return amount The units set by `setFrozenTokens`, or less if a forced transfer or a redemption took some.
     function getFrozenTokens(address account, uint256 tokenId) external view returns (uint256 amount);
 
     /// @notice Returns whether a transfer would pass every rule now. See `IERC7518.canTransfer`.
-    /// @param from The sender, or zero for a mint.
+    /// @param from The sender. For zero, which cannot send, the answer is false.
     /// @param to The receiver.
     /// @param tokenId The partition.
     /// @param amount The units.

@@ -9,10 +9,12 @@ pragma solidity 0.8.37;
 /// arguments. This is the same for every kind and every contract, so the sender can compute it beforehand. If the call
 /// comes through another contract, such as the `TransferAgent`, it is the calldata of that inner call.
 ///
-/// All kinds and all roles share one sequence of numbers. Compare `payloadHash`, not only the number: an agent of any
-/// role can use a number up with a call of its own.
+/// Each kind has numbers of its own, so an agent cannot use up the number of a call that its role does not allow. An
+/// agent of the same role still can: compare `payloadHash`, not only kind and number.
 ///
-/// A number costs about 5,000 gas; the first of each 256 consecutive numbers costs 22,100.
+/// The number of a recovery is stored with the lost wallet: `IPlatformSecurityToken7518.lastRecoveryOf` answers for it.
+///
+/// A number costs about 5,000 gas; the first of each 16 consecutive numbers, of any kind, costs 22,100.
 interface IOperations {
     /// @notice An operation took effect.
     /// @param opId The operation number.
@@ -20,14 +22,17 @@ interface IOperations {
     /// @param payloadHash keccak256 of the complete calldata.
     event OperationExecuted(uint256 indexed opId, bytes32 indexed kind, bytes32 payloadHash);
 
-    /// @notice The operation number was executed before. Nothing changes.
+    /// @notice The operation number was executed before by a call of this kind. Nothing changes.
     /// @param opId The operation number.
     error OperationReplayed(uint256 opId);
     /// @notice Operation numbers start at 1.
     error OperationIdZero();
 
-    /// @notice Returns whether an operation number was executed on this contract, by any kind of call.
+    /// @notice Returns whether an operation number was executed on this contract by a call of a kind.
+    /// @dev Never true for `recovery`, whose number is stored with the lost wallet. For a text that is no kind the answer
+    /// means nothing.
+    /// @param kind The kind, as in `OperationExecuted`.
     /// @param opId The operation number.
     /// @return True if it was executed.
-    function isOperationExecuted(uint256 opId) external view returns (bool);
+    function isOperationExecuted(bytes32 kind, uint256 opId) external view returns (bool);
 }

@@ -15,7 +15,8 @@ import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 ///
 /// Kinds of operations (see `IOperations`): `mint_page` mintPage, `mint` batchMint, `lock_page` batchLockTokens, `lock`
 /// lockTokens with opId, `force_transfer` forceTransfer with opId in data, `recovery` recoveryAddress, `payout` payout
-/// with opId, `payout_page` batchPayout with opId.
+/// with opId, `payout_page` batchPayout with opId, `redeem` redeem, `release_lock` releaseLock, `reinstate`
+/// reinstateAddress.
 ///
 /// Units and caps are at most `type(uint96).max`. Voluntary transfers call the receiver's ERC-1155 hook. Mint, forced
 /// transfer and recovery do not, because one receiver must not block a page or a recovery.
@@ -44,7 +45,7 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
 
     /// @notice Units that are locked until one time.
     /// @param units The units.
-    /// @param releaseAt When they become free, in Unix seconds; `type(uint40).max` for units frozen without end.
+    /// @param releaseAt When they become free, in Unix seconds.
     struct Tranche {
         uint256 units;
         uint256 releaseAt;
@@ -66,23 +67,45 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     /// @param partition The partition, or 0 for the whole token.
     /// @param cap The new limit of units.
     event CapChanged(uint256 indexed partition, uint256 cap);
-    /// @notice A holder was put on the whitelist of a partition or taken off it. `batchWhitelist` emits this even if
-    /// nothing changed.
+    /// @notice `batchWhitelist` put a holder on the whitelist of a partition or took it off. Emitted even if nothing
+    /// changed. `mintPage` lists its holders without this event: each `TransferSingle` from zero implies it.
     /// @param holder The holder.
     /// @param partition The partition.
     /// @param allowed Whether the holder may receive units.
     event HolderWhitelisted(address indexed holder, uint256 indexed partition, bool allowed);
-    /// @notice A forced transfer cut the latest locks of a holder.
+    /// @notice A forced transfer or a redemption cut the latest locks of a holder.
     /// @param holder The holder.
     /// @param partition The partition.
     /// @param units Locked units that were taken.
     event LocksCut(address indexed holder, uint256 indexed partition, uint256 units);
     /// @notice Balances, locks, whitelist entries and freeze moved from a lost wallet to another wallet. The lost wallet
     /// stays frozen forever.
-    /// @dev `Frozen`, `TokensLocked`, `HolderWhitelisted` and `AddressFrozen(lost)` are not emitted for what moved.
+    /// @dev `TokensLocked`, `HolderWhitelisted` and `AddressFrozen(lost)` are not emitted for what moved.
     /// @param lost The lost wallet.
     /// @param replacement The wallet that replaces it.
     event AddressRecovered(address indexed lost, address indexed replacement);
+    /// @notice The retirement of a wallet was taken back. It is still frozen, and what was moved stays where it is.
+    /// @param account The wallet.
+    /// @param formerSuccessor The wallet that had replaced it.
+    event AddressReinstated(address indexed account, address indexed formerSuccessor);
+    /// @notice Units of a lock were freed, or become free earlier.
+    /// @param account The holder.
+    /// @param partition The partition.
+    /// @param units The units.
+    /// @param releaseAt When they would have become free, in Unix seconds.
+    /// @param newReleaseAt When they become free now; not later than the block if they are free.
+    event LockReleased(
+        address indexed account, uint256 indexed partition, uint256 units, uint256 releaseAt, uint256 newReleaseAt
+    );
+    /// @notice The token is paused. Emitted even if it was paused before.
+    /// @param agent The agent that paused it.
+    event Paused(address indexed agent);
+    /// @notice The token is not paused. Emitted even if it was not paused before.
+    /// @param agent The agent that ended the pause.
+    event Unpaused(address indexed agent);
+    /// @notice The issuer allowed holders to redeem, or ended it.
+    /// @param allowed Whether holders may redeem.
+    event HolderRedemptionChanged(bool allowed);
     /// @notice The Rule 144 module was set.
     /// @param module The module, or zero.
     event Rule144Changed(address indexed module);
@@ -142,6 +165,26 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     /// @param account The lost wallet.
     /// @param successor The wallet that replaced it.
     error AddressRetired(address account, address successor);
+    /// @notice The account was not recovered, so there is nothing to take back.
+    /// @param account The account.
+    error AddressNotRetired(address account);
+    /// @notice The number of a recovery must be higher than that of the wallet's last one, and fit 88 bits.
+    /// @param account The lost wallet.
+    /// @param last The number of its last recovery.
+    /// @param given The number given.
+    error RecoveryOutOfOrder(address account, uint256 last, uint256 given);
+    /// @notice The token is paused, so nothing can be minted.
+    error TokenPaused();
+    /// @notice The issuer does not allow holders to redeem.
+    error RedemptionNotAllowed();
+    /// @notice The lock of this release time has fewer units, or there is none.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param releaseAt The release time, in Unix seconds.
+    /// @param held Units that it has.
+    error LockTooSmall(address holder, uint256 partition, uint256 releaseAt, uint256 held);
+    /// @notice Money sent to the token itself would stay there for ever.
+    error PayeeIsToken();
     /// @notice The holder is not on the whitelist of the partition.
     /// @param holder The holder.
     /// @param partition The partition.
@@ -168,7 +211,8 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     /// @param balance Units of the holder.
     /// @param locked Units that would be locked.
     error LockExceedsBalance(address holder, uint256 partition, uint256 balance, uint256 locked);
-    /// @notice The release time is not in the future, or not below `type(uint40).max`.
+    /// @notice The release time is not in the future, or more than 20 years ahead. A new one must also be earlier than the
+    /// one that it replaces.
     /// @param releaseAt The release time, in Unix seconds.
     error ReleaseTimeOutOfRange(uint256 releaseAt);
     /// @notice A holder has at most 16 release times per partition.
@@ -182,20 +226,15 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     /// @notice The data of a forced transfer must be empty or have at least 32 bytes.
     /// @param length Its length in bytes.
     error MalformedData(uint256 length);
-    /// @notice The replacement wallet of a recovery already holds units.
-    /// @param wallet The replacement wallet.
-    /// @param partition The partition.
-    /// @param balance Units that it holds.
-    error WalletNotEmpty(address wallet, uint256 partition, uint256 balance);
     /// @notice A wallet cannot be recovered to itself.
     /// @param wallet The wallet.
     error RecoveryToItself(address wallet);
     /// @notice The partition needs a Rule 144 module and none is set.
     /// @param partition The partition.
     error Rule144Unset(uint256 partition);
-    /// @notice The asset has no code, so it cannot be paid.
-    /// @param asset The address given.
-    error NotAContract(address asset);
+    /// @notice An asset or a module has no code.
+    /// @param account The address given.
+    error NotAContract(address account);
     /// @notice A payee received another amount than was sent: the asset takes a fee, or it rebases.
     /// @param payee The payee.
     /// @param expected The amount sent.
@@ -264,13 +303,64 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
 
     /// @notice Moves everything from a lost wallet to another one and retires the lost one. Kind `recovery`.
     /// Role: custody.
-    /// @dev Moves balances, every lock with its release time, whitelist entries and freeze, so a recovery never ends a
-    /// freeze or a lock. There is no undo, also for a wallet without holdings. Emits `AddressRecovered` and one
-    /// `TransferSingle` per partition that holds units.
+    /// @dev Moves balances, every lock with its release time, frozen units, whitelist entries and freeze, so a recovery
+    /// never ends a freeze or a lock. What the new wallet has is added to. Reverts `TooManyLocks` if it would have more
+    /// than 16 release times in a partition. Emits `AddressRecovered` and one `TransferSingle` per partition that holds
+    /// units.
     /// @param lost The lost wallet.
-    /// @param replacement The new wallet; it must hold no units of this token.
-    /// @param opId The operation number.
+    /// @param replacement The new wallet.
+    /// @param opId The operation number, at most 88 bits; stored with the lost wallet, see `lastRecoveryOf`.
     function recoveryAddress(address lost, address replacement, uint256 opId) external;
+
+    /// @notice Takes the retirement of a wallet back, for a recovery that named the wrong one. Kind `reinstate`.
+    /// Role: custody.
+    /// @dev What was moved stays with the successor; a forced transfer or another recovery brings it back. The wallet
+    /// stays frozen until compliance ends the freeze.
+    /// @param account The wallet that was recovered.
+    /// @param opId The operation number.
+    function reinstateAddress(address account, uint256 opId) external;
+
+    /// @notice Burns units of a holder: a redemption, a buy-back or a mint by mistake. Kind `redeem`.
+    /// Roles: compliance, custody.
+    /// @dev Ignores freeze, restriction, pause and locks: unlocked units go first, then the latest locks are cut. Lowers
+    /// the supplies, so that the caps have room again. Emits `TransferSingle` to zero.
+    /// @param opId The operation number.
+    /// @param holder The holder.
+    /// @param partition The partition.
+    /// @param amount The units.
+    function redeem(uint256 opId, address holder, uint256 partition, uint256 amount) external;
+
+    /// @notice Frees units of a lock, or brings their release time forward. Kind `release_lock`. Role: compliance.
+    /// @param opId The operation number.
+    /// @param account The holder.
+    /// @param partition The partition.
+    /// @param amount The units.
+    /// @param releaseAt The release time of the lock, exactly as `tranchesOf` returns it.
+    /// @param newReleaseAt When the units become free instead, in Unix seconds: earlier than `releaseAt`; 0 for now.
+    function releaseLock(
+        uint256 opId,
+        address account,
+        uint256 partition,
+        uint256 amount,
+        uint256 releaseAt,
+        uint256 newReleaseAt
+    ) external;
+
+    /// @notice Stops voluntary transfers, redemptions by holders and mints of the whole token. Idempotent.
+    /// Roles: compliance, custody.
+    /// @dev Forced transfers, recoveries, redemptions by an agent and payouts go on.
+    function pause() external;
+
+    /// @notice Ends the pause. Idempotent. Role: compliance.
+    function unpause() external;
+
+    // --- Holders -------------------------------------------------------------------------------------------------
+
+    /// @notice Burns units of the caller, if the issuer allows holders to redeem.
+    /// @dev The rules of a voluntary transfer apply, but for whitelist and Rule 144. The money is paid elsewhere.
+    /// @param partition The partition.
+    /// @param amount The units.
+    function redeemOwn(uint256 partition, uint256 amount) external;
 
     // --- Payouts -------------------------------------------------------------------------------------------------
 
@@ -295,14 +385,18 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     // --- Settings ------------------------------------------------------------------------------------------------
 
     /// @notice Sets the module that partitions with the Rule 144 flag ask. Role: compliance.
-    /// @dev The address is not checked to have code. With an address that is no module, transfers and `canTransfer` of
-    /// flagged partitions revert.
+    /// @dev The address must have code. With a contract that is no module, transfers and `canTransfer` of flagged
+    /// partitions revert.
     /// @param module The module; zero stops voluntary transfers and mints of flagged partitions.
     function setRule144(address module) external;
 
     /// @notice Sets the asset of the ERC forms of `payout`. Role: issuer.
     /// @param asset The asset; zero switches these forms off.
     function setPayoutAsset(address asset) external;
+
+    /// @notice Sets whether holders may redeem by themselves. They may not at first. Idempotent. Role: issuer.
+    /// @param allowed Whether they may.
+    function setHolderRedemption(bool allowed) external;
 
     // --- Reads ---------------------------------------------------------------------------------------------------
 
@@ -356,6 +450,19 @@ interface IPlatformSecurityToken7518 is IERC1155, IERC7518, IERC7943MultiToken, 
     /// @param lost The lost wallet.
     /// @return Its replacement, zero if it was not recovered.
     function successorOf(address lost) external view returns (address);
+
+    /// @notice Returns the operation number of the last recovery of a wallet. It stays when the wallet is reinstated.
+    /// @param lost The lost wallet.
+    /// @return The number, 0 if it was never recovered.
+    function lastRecoveryOf(address lost) external view returns (uint256);
+
+    /// @notice Returns whether the token is paused.
+    /// @return True if it is.
+    function paused() external view returns (bool);
+
+    /// @notice Returns whether holders may redeem by themselves.
+    /// @return True if they may.
+    function holderRedemption() external view returns (bool);
 
     /// @notice Returns whether a holder is on the whitelist of a partition.
     /// @param holder The holder.

@@ -108,11 +108,6 @@ interface IRule144 is IAgentGated {
     /// @notice The time is in the future.
     /// @param time The time given, in Unix seconds.
     error InFuture(uint256 time);
-    /// @notice The successor has lots of its own, and two histories must not be mixed.
-    /// @param token The security token.
-    /// @param partition The partition.
-    /// @param successor The wallet that replaces the lost one.
-    error SuccessorHasLots(address token, uint256 partition, address successor);
 
     /// @notice Starts to serve a partition. Units that exist already cannot move until `reconcile` gives them a time.
     /// Role: compliance.
@@ -182,12 +177,17 @@ interface IRule144 is IAgentGated {
     function onForcedTransfer(address from, address to, uint256 partition, uint256 units) external;
 
     /// @notice Reports a recovery on the calling token. Lots, sales and the affiliate mark move to the new wallet.
-    /// @dev Reverts `SuccessorHasLots`, and with it the recovery, if lots of the new wallet are out of date; `reconcile`
-    /// the new wallet first.
+    /// @dev If the new wallet has lots, the lost ones are added one by one with their times, for about 10,000 gas each.
     /// @param lost The lost wallet.
     /// @param successor The wallet that replaces it.
     /// @param partition The partition.
     function onRecovery(address lost, address successor, uint256 partition) external;
+
+    /// @notice Reports units of the calling token that were burnt. They leave the lots in the order of use.
+    /// @param from The holder.
+    /// @param partition The partition.
+    /// @param units The units.
+    function onRedemption(address from, uint256 partition, uint256 units) external;
 
     /// @notice Returns when units of a holder will have served their holding period, by the issuer's present status.
     /// @param token The security token.

@@ -4,9 +4,9 @@ pragma solidity 0.8.37;
 /// @title HolderWord
 /// @notice A holder in one partition, in one slot, so that whitelist, mint and lock write once:
 /// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 |
-/// whitelisted 1 | followed 1. The balance has the lowest bits.
+/// whitelisted 1 | followed 1 | frozen units 1. The balance has the lowest bits.
 /// @dev "Followed" means that the Rule 144 module keeps lots for these units. It repeats the partition's flag, so that a
-/// forced transfer need not read the partition. A word without a lock has zero in all three lock fields. The arithmetic
+/// forced transfer need not read the partition. "Frozen units" means that `Holding.frozen` is not zero. A word without a lock has zero in all three lock fields. The arithmetic
 /// on the balance is unchecked, because supply is limited to 96 bits and no balance exceeds it.
 type HolderWord is uint256;
 
@@ -18,10 +18,14 @@ using {
     HolderWordLibrary.extraCount,
     HolderWordLibrary.isWhitelisted,
     HolderWordLibrary.isFollowed,
+    HolderWordLibrary.hasFrozenUnits,
+    HolderWordLibrary.isFree,
     HolderWordLibrary.credit,
+    HolderWordLibrary.joined,
     HolderWordLibrary.debit,
     HolderWordLibrary.withFirstTranche,
     HolderWordLibrary.withExtraCount,
+    HolderWordLibrary.withFrozenUnits,
     HolderWordLibrary.whitelisted,
     HolderWordLibrary.unlisted,
     HolderWordLibrary.followed
@@ -35,6 +39,7 @@ library HolderWordLibrary {
     uint256 private constant _EXTRA_SHIFT = 232;
     uint256 private constant _WHITELISTED = 1 << 240;
     uint256 private constant _FOLLOWED = 1 << 241;
+    uint256 private constant _FROZEN_UNITS = 1 << 242;
 
     function balance(HolderWord word) internal pure returns (uint256) {
         return HolderWord.unwrap(word) & _UNITS;
@@ -65,6 +70,20 @@ library HolderWordLibrary {
         return HolderWord.unwrap(word) & _FOLLOWED != 0;
     }
 
+    function hasFrozenUnits(HolderWord word) internal pure returns (bool) {
+        return HolderWord.unwrap(word) & _FROZEN_UNITS != 0;
+    }
+
+    /// @dev Whether every unit may move: no lock and no frozen units.
+    function isFree(HolderWord word) internal pure returns (bool) {
+        return HolderWord.unwrap(word) & ((_TRANCHE << _TRANCHE_SHIFT) | _FROZEN_UNITS) == 0;
+    }
+
+    function withFrozenUnits(HolderWord word, bool any) internal pure returns (HolderWord) {
+        uint256 raw = HolderWord.unwrap(word);
+        return HolderWord.wrap(any ? raw | _FROZEN_UNITS : raw & ~_FROZEN_UNITS);
+    }
+
     function followed(HolderWord word) internal pure returns (HolderWord) {
         return HolderWord.wrap(HolderWord.unwrap(word) | _FOLLOWED);
     }
@@ -73,6 +92,12 @@ library HolderWordLibrary {
         unchecked {
             return HolderWord.wrap(HolderWord.unwrap(word) + units);
         }
+    }
+
+    /// @dev The word with the balance and the marks of another one, but not its locks or frozen units.
+    function joined(HolderWord word, HolderWord other) internal pure returns (HolderWord) {
+        uint256 marks = HolderWord.unwrap(other) & (_WHITELISTED | _FOLLOWED);
+        return HolderWord.wrap(HolderWord.unwrap(credit(word, balance(other))) | marks);
     }
 
     function debit(HolderWord word, uint256 units) internal pure returns (HolderWord) {

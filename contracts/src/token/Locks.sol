@@ -7,14 +7,14 @@ import {TokenStorage} from "./TokenStorage.sol";
 /// @title Locks
 /// @notice The locks of one holder in one partition: a list of tranches sorted by release time, each time once. The
 /// first tranche is in the holder's word, so a holder with one lock needs no further slot. Up to 15 more are in `extras`.
-/// @dev A tranche is `releaseAt << 96 | units`, so the order of words is the order of times. A tranche ends by time
-/// alone. Due tranches are removed when the word is written anyway (`dropDue`). Functions that change a word return it,
-/// and the caller stores it.
+/// @dev A tranche is `releaseAt << 96 | units`, so the order of words is the order of times. Due tranches are removed when
+/// the word is written anyway (`dropDue`). Functions that change a word return it, and the caller stores it. Units that
+/// `setFrozenTokens` froze are no tranche: they overlap the locks.
 library Locks {
     /// @notice Limit of tranches in addition to the first.
     uint256 internal constant MAX_EXTRAS = 15;
-    /// @notice Release time of units that `setFrozenTokens` froze: they are never released by time.
-    uint256 internal constant NEVER = type(uint40).max;
+    /// @notice The longest lock, in seconds: 20 years. So a typing error in a release time cannot lock units for ever.
+    uint256 internal constant SECONDS_MAX = 7305 days;
 
     uint256 private constant _RELEASE_SHIFT = 96;
 
@@ -52,12 +52,25 @@ library Locks {
         }
     }
 
-    /// @dev Units in the tranche without end.
+    /// @dev Units that `setFrozenTokens` froze. They may exceed the balance.
     function frozenUnits(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256) {
-        uint256 length = count(word);
-        if (length == 0) return 0;
-        uint256 last = trancheAt(word, holding, length - 1);
-        return releaseOf(last) == NEVER ? unitsOf(last) : 0;
+        return word.hasFrozenUnits() ? holding.frozen : 0;
+    }
+
+    /// @dev Units that may not move: locked, frozen or both, at most the balance.
+    function heldBack(HolderWord word, TokenStorage.Holding storage holding) internal view returns (uint256 units) {
+        units = lockedUnits(word, holding);
+        uint256 frozen = frozenUnits(word, holding);
+        if (frozen > units) units = frozen < word.balance() ? frozen : word.balance();
+    }
+
+    /// @dev Sets the frozen units. The slot is written only if there are or were any.
+    function freeze(HolderWord word, TokenStorage.Holding storage holding, uint256 units)
+        internal
+        returns (HolderWord)
+    {
+        if (units != 0 || word.hasFrozenUnits()) holding.frozen = units;
+        return word.withFrozenUnits(units != 0);
     }
 
     /// @dev Whether a tranche is due. The first one is the earliest, so only its time is compared.
@@ -112,6 +125,26 @@ library Locks {
             --left;
         }
         return _shorten(word, holding, length, left);
+    }
+
+    /// @dev Removes `units` from the tranche of `releaseAt`, which has at least so many; `held` is what it had, 0 if there is
+    /// none. The word must have no due tranche.
+    function take(HolderWord word, TokenStorage.Holding storage holding, uint256 units, uint256 releaseAt)
+        internal
+        returns (HolderWord, uint256 held)
+    {
+        uint256 length = count(word);
+        uint256 place = 0;
+        while (place < length && releaseOf(trancheAt(word, holding, place)) != releaseAt) ++place;
+        if (place == length) return (word, 0);
+        uint256 item = trancheAt(word, holding, place);
+        held = unitsOf(item);
+        if (held > units) return (_put(word, holding, place, item - units), held);
+        if (held < units) return (word, held);
+        for (uint256 i = place + 1; i < length; ++i) {
+            word = _put(word, holding, i - 1, trancheAt(word, holding, i));
+        }
+        return (_shorten(word, holding, length, length - 1), held);
     }
 
     /// @dev Moves the extra tranches to a holder without tranches. The first one moves with the word.

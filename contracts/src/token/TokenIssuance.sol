@@ -34,14 +34,14 @@ abstract contract TokenIssuance is TokenLocks {
         external
         onlyRole(Roles.ISSUER)
     {
-        _execute(opId, "mint_page");
+        _execute(opId, _MINT_PAGE);
         if (releaseAt != 0) _requireRelease(releaseAt);
         _mint(partition, releaseAt, lines, true);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function batchMint(uint256 opId, uint256 partition, bytes32[] calldata lines) external onlyRole(Roles.ISSUER) {
-        _execute(opId, "mint");
+        _execute(opId, _MINT);
         _mint(partition, 0, lines, false);
     }
 
@@ -54,6 +54,7 @@ abstract contract TokenIssuance is TokenLocks {
     function _mint(uint256 partition, uint256 releaseAt, bytes32[] calldata lines, bool listing) private {
         if (lines.length == 0) revert EmptyPage();
         PartitionWord word = _partition(partition);
+        if (word.isPaused()) revert TokenPaused();
         uint256 sum = 0;
         for (uint256 i; i < lines.length; ++i) {
             sum += _mintLine(partition, releaseAt, lines[i], listing, word.asksRule144());
@@ -75,8 +76,8 @@ abstract contract TokenIssuance is TokenLocks {
         HolderWord word = holding.word;
         if (!word.isWhitelisted()) {
             if (!listing) revert HolderNotWhitelisted(holder, partition);
+            // No event of its own: the mint says it, for 1,756 gas less.
             word = word.whitelisted();
-            emit HolderWhitelisted(holder, partition, true);
         }
         // The cap is checked after all lines. Until then a balance above 96 bits would overflow into the lock.
         _requireFitting(word.balance() + units);

@@ -12,7 +12,7 @@ import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
 
 /// @title TokenLocks
-/// @notice Locks until a release time, and the frozen units of ERC-7943, which are a lock without end.
+/// @notice Locks until a release time, and the frozen units of ERC-7943, which have no end and overlap the locks.
 abstract contract TokenLocks is TokenRules {
     /// @inheritdoc IERC7518
     function lockTokens(address account, uint256 id, uint256 amount, uint256 releaseTime)
@@ -30,7 +30,7 @@ abstract contract TokenLocks is TokenRules {
         onlyRole(Roles.ISSUER | Roles.COMPLIANCE)
         returns (bool)
     {
-        _execute(opId, "lock");
+        _execute(opId, _LOCK);
         _lock(account, partition, amount, releaseAt);
         return true;
     }
@@ -40,7 +40,7 @@ abstract contract TokenLocks is TokenRules {
         external
         onlyRole(Roles.ISSUER | Roles.COMPLIANCE)
     {
-        _execute(opId, "lock_page");
+        _execute(opId, _LOCK_PAGE);
         if (lines.length == 0) revert EmptyPage();
         _partition(partition);
         _requireRelease(releaseAt);
@@ -60,9 +60,32 @@ abstract contract TokenLocks is TokenRules {
         emit TokenUnlocked(account, id);
     }
 
+    /// @inheritdoc IPlatformSecurityToken7518
+    function releaseLock(
+        uint256 opId,
+        address account,
+        uint256 partition,
+        uint256 amount,
+        uint256 releaseAt,
+        uint256 newReleaseAt
+    ) external onlyRole(Roles.COMPLIANCE) {
+        _execute(opId, _RELEASE_LOCK);
+        if (amount == 0) revert ZeroAmount(account);
+        if (newReleaseAt >= releaseAt) revert ReleaseTimeOutOfRange(newReleaseAt);
+        TokenStorage.Holding storage holding = _holding(account, partition);
+        (HolderWord word, uint256 held) =
+            Locks.take(_settled(holding.word, holding, account, partition), holding, amount, releaseAt);
+        if (held < amount) revert LockTooSmall(account, partition, releaseAt, held);
+        if (newReleaseAt > block.timestamp) {
+            bool full;
+            (word, full) = Locks.add(word, holding, amount, newReleaseAt);
+            if (full) revert TooManyLocks(account, partition);
+        }
+        holding.word = word;
+        emit LockReleased(account, partition, amount, releaseAt, newReleaseAt);
+    }
+
     /// @inheritdoc IERC7943MultiToken
-    /// @dev Frozen units and locked units together cannot exceed the balance. The standard allows more; freeze the address
-    /// instead to stop units received later. Reverts `TooManyLocks` for a holder with 16 release times.
     function setFrozenTokens(address account, uint256 tokenId, uint256 amount)
         external
         onlyRole(Roles.CUSTODY | Roles.COMPLIANCE)
@@ -72,10 +95,7 @@ abstract contract TokenLocks is TokenRules {
         _requireNotZero(account);
         _requireFitting(amount);
         TokenStorage.Holding storage holding = _holding(account, tokenId);
-        HolderWord word = _settled(holding.word, holding, account, tokenId);
-        word = Locks.cut(word, holding, Locks.frozenUnits(word, holding));
-        if (amount != 0) word = _withLock(word, holding, account, tokenId, amount, Locks.NEVER);
-        holding.word = word;
+        holding.word = Locks.freeze(holding.word, holding, amount);
         emit Frozen(account, tokenId, amount);
         return true;
     }
@@ -134,9 +154,10 @@ abstract contract TokenLocks is TokenRules {
         return word;
     }
 
-    /// @dev `Locks.NEVER` is reserved for units that are frozen without end.
     function _requireRelease(uint256 releaseAt) internal view {
-        if (releaseAt <= block.timestamp || releaseAt >= Locks.NEVER) revert ReleaseTimeOutOfRange(releaseAt);
+        if (releaseAt <= block.timestamp || releaseAt > block.timestamp + Locks.SECONDS_MAX) {
+            revert ReleaseTimeOutOfRange(releaseAt);
+        }
     }
 
     function _lock(address holder, uint256 partition, uint256 units, uint256 releaseAt) private {

@@ -38,6 +38,23 @@ abstract contract TokenPartitions is TokenRules {
         emit CapChanged(partition, cap);
     }
 
+    /// @inheritdoc IPlatformSecurityToken7518
+    function pause() external onlyRole(Roles.COMPLIANCE | Roles.CUSTODY) {
+        _setPaused(true);
+        emit Paused(msg.sender);
+    }
+
+    /// @inheritdoc IPlatformSecurityToken7518
+    function unpause() external onlyRole(Roles.COMPLIANCE) {
+        _setPaused(false);
+        emit Unpaused(msg.sender);
+    }
+
+    /// @inheritdoc IPlatformSecurityToken7518
+    function paused() external view returns (bool) {
+        return TokenStorage.state().total.isPaused();
+    }
+
     /// @inheritdoc IERC7518
     function restrictTransfer(uint256 id) external onlyRole(Roles.COMPLIANCE) returns (bool) {
         TokenStorage.state().partitions[id].word = _partition(id).withRestricted(true);
@@ -56,6 +73,7 @@ abstract contract TokenPartitions is TokenRules {
 
     /// @inheritdoc IPlatformSecurityToken7518
     function setRule144(address module) external onlyRole(Roles.COMPLIANCE) {
+        if (module != address(0) && module.code.length == 0) revert NotAContract(module);
         TokenStorage.state().rule144 = module;
         emit Rule144Changed(module);
     }
@@ -96,11 +114,22 @@ abstract contract TokenPartitions is TokenRules {
         return TokenStorage.state().partitions[partition].word.isRestricted();
     }
 
+    /// @dev Writes every partition, so that a transfer and a mint need not read one slot more.
+    function _setPaused(bool paused_) private {
+        TokenStorage.Layout storage $ = TokenStorage.state();
+        TotalWord total = $.total;
+        uint256 count = total.count();
+        $.total = total.withPaused(paused_);
+        for (uint256 partition = 1; partition <= count; ++partition) {
+            $.partitions[partition].word = $.partitions[partition].word.withPaused(paused_);
+        }
+    }
+
     /// @dev Stores the partition and returns the total word that counts it. The caller stores the total word.
     function _create(TotalWord total, uint256 partition, PartitionTerms calldata terms) internal returns (TotalWord) {
         _requireFitting(terms.cap);
         TokenStorage.state().partitions[partition].word =
-            PartitionWordLibrary.create(terms.cap, terms.restricted, terms.rule144);
+            PartitionWordLibrary.create(terms.cap, terms.restricted, terms.rule144).withPaused(total.isPaused());
         emit PartitionAdded(partition, terms.cap, terms.restricted, terms.rule144);
         return total.withPartition(terms.rule144);
     }

@@ -45,7 +45,7 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         nonReentrant
         returns (bool)
     {
-        _execute(opId, "payout");
+        _execute(opId, _PAYOUT);
         _pay(_requireContract(asset), to, amount);
         return true;
     }
@@ -57,7 +57,7 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         nonReentrant
         returns (bool)
     {
-        _execute(opId, "payout_page");
+        _execute(opId, _PAYOUT_PAGE);
         if (lines.length == 0) revert EmptyPage();
         IERC20 coin = _requireContract(asset);
         _sendWhole(coin, PageLine.account(lines[0]), PageLine.units(lines[0]));
@@ -107,6 +107,7 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
 
     function _send(IERC20 asset, address to, uint256 amount) private {
         _requireNotZero(to);
+        if (to == address(this)) revert PayeeIsToken();
         if (amount == 0) revert ZeroAmount(to);
         _requireNotFrozen(to);
         asset.safeTransferFrom(msg.sender, to, amount);

@@ -6,6 +6,7 @@ import {Operations} from "../Operations.sol";
 import {IERC7518} from "../interfaces/IERC7518.sol";
 import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
 import {IRule144} from "../interfaces/IRule144.sol";
+import {AccountWord} from "./AccountWord.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {Locks} from "./Locks.sol";
 import {PartitionWord} from "./PartitionWord.sol";
@@ -30,13 +31,13 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
     function transferableBalance(address account, uint256 id) external view returns (uint256) {
         TokenStorage.Holding storage holding = _holding(account, id);
         HolderWord word = holding.word;
-        return word.balance() - Locks.lockedUnits(word, holding);
+        return word.balance() - Locks.heldBack(word, holding);
     }
 
     /// @inheritdoc IERC7518
     function lockedBalanceOf(address account, uint256 id) external view returns (uint256) {
         TokenStorage.Holding storage holding = _holding(account, id);
-        return Locks.lockedUnits(holding.word, holding);
+        return Locks.heldBack(holding.word, holding);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
@@ -52,7 +53,7 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
             return _moveRefusal(word, _holding(from, partition), target, from, to, partition, amount);
         }
         bytes32 reason = _receiverRefusal(word, target, to);
-        return reason == Reasons.ALLOWED ? _mintRefusal(word, amount) : reason;
+        return reason == Reasons.ALLOWED ? _mintRefusal(word, partition, amount) : reason;
     }
 
     /// @dev The predicate of a voluntary transfer. The caller passes the storage that it needs afterwards, so it is read
@@ -75,6 +76,14 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         return _rule144Refusal(from, to, partition, amount);
     }
 
+    /// @dev The agents of the token's offering are accepted beside those of the platform.
+    function _scope() internal view override returns (bytes32) {
+        return offeringId();
+    }
+
+    /// @inheritdoc IPlatformSecurityToken7518
+    function offeringId() public view virtual returns (bytes32);
+
     function _holding(address holder, uint256 partition) internal view returns (TokenStorage.Holding storage) {
         return TokenStorage.state().holdings[partition][holder];
     }
@@ -95,6 +104,13 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         if (!word.exists()) revert UnknownPartition(partition);
     }
 
+    /// @dev Returns the word. Reverts if the account was recovered.
+    function _living(address account, AccountWord word) internal pure returns (AccountWord) {
+        address successor = word.successor();
+        if (successor != address(0)) revert AddressRetired(account, successor);
+        return word;
+    }
+
     function _requireFitting(uint256 amount) internal pure {
         if (amount > type(uint96).max) revert AmountTooLarge(amount);
     }
@@ -113,25 +129,30 @@ abstract contract TokenRules is IPlatformSecurityToken7518, AgentGated, Operatio
         returns (bytes32)
     {
         if (!word.exists()) return Reasons.UNKNOWN_PARTITION;
+        if (word.isPaused()) return Reasons.PAUSED;
         if (to == address(0)) return Reasons.TO_ZERO;
         if (isFrozen(to)) return Reasons.TO_FROZEN;
         return target.word.isWhitelisted() ? Reasons.ALLOWED : Reasons.TO_NOT_WHITELISTED;
     }
 
-    function _mintRefusal(PartitionWord word, uint256 amount) private view returns (bytes32) {
+    function _mintRefusal(PartitionWord word, uint256 partition, uint256 amount) private view returns (bytes32) {
+        if (amount == 0) return Reasons.ZERO_AMOUNT;
         if (amount > word.cap() - word.supply()) return Reasons.CAP;
         TotalWord total = TokenStorage.state().total;
         if (amount > total.cap() - total.supply()) return Reasons.TOTAL_CAP;
-        bool unset = word.asksRule144() && TokenStorage.state().rule144 == address(0);
-        return unset ? Reasons.RULE144_UNSET : Reasons.ALLOWED;
+        if (!word.asksRule144()) return Reasons.ALLOWED;
+        address module = TokenStorage.state().rule144;
+        if (module == address(0)) return Reasons.RULE144_UNSET;
+        bool served = IRule144(module).isServed(address(this), partition);
+        return served ? Reasons.ALLOWED : Reasons.RULE144_NOT_SERVED;
     }
 
-    function _balanceRefusal(TokenStorage.Holding storage holding, uint256 amount) private view returns (bytes32) {
+    function _balanceRefusal(TokenStorage.Holding storage holding, uint256 amount) internal view returns (bytes32) {
         HolderWord word = holding.word;
         uint256 balance = word.balance();
         if (amount > balance) return Reasons.INSUFFICIENT_BALANCE;
-        if (word.firstTranche() == 0) return Reasons.ALLOWED;
-        return amount > balance - Locks.lockedUnits(word, holding) ? Reasons.LOCKED : Reasons.ALLOWED;
+        if (word.isFree()) return Reasons.ALLOWED;
+        return amount > balance - Locks.heldBack(word, holding) ? Reasons.LOCKED : Reasons.ALLOWED;
     }
 
     function _rule144Refusal(address from, address to, uint256 partition, uint256 amount)

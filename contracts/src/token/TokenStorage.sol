@@ -14,10 +14,12 @@ library TokenStorage {
         AccountWord word;
     }
 
-    /// @notice A holder in one partition. `extras` has the tranches after the first; see `Locks`.
+    /// @notice A holder in one partition. `extras` has the tranches after the first; see `Locks`. `frozen` has
+    /// the units of `setFrozenTokens`, which may be more than the balance.
     struct Holding {
         HolderWord word;
         uint256[15] extras;
+        uint256 frozen;
     }
 
     /// @notice A partition.

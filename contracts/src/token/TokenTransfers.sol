@@ -90,9 +90,10 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
         }
     }
 
+    /// @dev A frozen or retired operator is refused, so that a stolen key moves nobody's units once it is frozen.
     function _requireApproved(address from) private view {
-        if (from != msg.sender && !isApprovedForAll(from, msg.sender)) {
-            revert ERC1155MissingApprovalForAll(msg.sender, from);
-        }
+        if (from == msg.sender) return;
+        if (!isApprovedForAll(from, msg.sender)) revert ERC1155MissingApprovalForAll(msg.sender, from);
+        _requireNotFrozen(msg.sender);
     }
 }

@@ -24,6 +24,8 @@ contract CanTransferTest is World {
         bool toFrozen;
         bool toListed;
         bool restricted;
+        bool paused;
+        uint16 frozen;
         bool moduleSet;
         bool moduleAllows;
         bool toSelf;
@@ -42,6 +44,7 @@ contract CanTransferTest is World {
         (bool allowed, bytes32 reason) = token.canTransfer(alice, to, partition, c.amount, "");
         assertTrue(allowed == (reason == 0), "a reason exactly when refused");
         assertTrue(allowed == token.canTransfer(alice, to, partition, c.amount), "ERC-7943 agrees");
+        assertFalse(token.canTransfer(address(0), to, partition, c.amount), "zero cannot send");
         uint256 fromBefore = token.balanceOf(alice, partition);
         uint256 toBefore = token.balanceOf(to, partition);
         uint256 movable = token.transferableBalance(alice, partition);
@@ -90,7 +93,7 @@ contract CanTransferTest is World {
             token.setCap(0, token.totalSupply() + totalCap);
             vm.stopPrank();
         }
-        uint256 units = bound(c.amount, 1, type(uint16).max);
+        uint256 units = c.amount;
         (bool allowed,) = token.canTransfer(address(0), to, partition, units, "");
         vm.prank(issuer);
         (bool ok,) = address(token).call(abi.encodeCall(token.batchMint, (900, partition, page(to, units))));
@@ -108,6 +111,14 @@ contract CanTransferTest is World {
         if (c.restricted) {
             vm.prank(officer);
             token.restrictTransfer(partition);
+        }
+        if (c.paused) {
+            vm.prank(officer);
+            token.pause();
+        }
+        if (c.frozen % 4 == 0) {
+            vm.prank(officer);
+            token.setFrozenTokens(alice, partition, c.frozen % 2000);
         }
         if (c.fromFrozen) freeze(alice);
         if (c.toFrozen) freeze(bob);

@@ -20,7 +20,7 @@ contract RollUpProof {
     DemoCoin private coin;
 
     function setUp() public {
-        registry = new AgentRegistry(address(this));
+        registry = new AgentRegistry(address(this), 0);
         registry.setRoles(address(this), Roles.PAYOUT);
         distributor = new PlatformYieldDistributor(registry);
         token = new HolderStub();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccountWord} from "../../src/token/AccountWord.sol";
+import {AccountWord, AccountWordLibrary} from "../../src/token/AccountWord.sol";
 import {HolderWord} from "../../src/token/HolderWord.sol";
 import {PartitionWord, PartitionWordLibrary} from "../../src/token/PartitionWord.sol";
 import {TotalWord} from "../../src/token/TotalWord.sol";
@@ -113,10 +113,13 @@ contract WordProof {
         if (!before.asksRule144(count + 1)) assert(word.asksRule144(count + 1) == rule144);
     }
 
-    function checkAccount(AccountWord before, address replacement) external pure {
+    function checkAccount(AccountWord before, address replacement, uint88 number) external pure {
         assert(before.frozen().isFrozen() && before.frozen().successor() == before.successor());
         assert(!before.unfrozen().isFrozen() && before.unfrozen().successor() == before.successor());
-        AccountWord retired = before.retiredTo(replacement);
-        assert(retired.isFrozen() && retired.successor() == replacement);
+        assert(before.frozen().recovery() == before.recovery() && before.unfrozen().recovery() == before.recovery());
+        AccountWord retired = AccountWordLibrary.retired(replacement, number);
+        assert(retired.isFrozen() && retired.successor() == replacement && retired.recovery() == number);
+        AccountWord back = retired.reinstated();
+        assert(back.isFrozen() && back.successor() == address(0) && back.recovery() == number);
     }
 }

@@ -26,7 +26,7 @@ abstract contract DistributorFixture is Test {
     bytes32[] private _declared;
 
     function setUp() public virtual {
-        registry = new AgentRegistry(address(this));
+        registry = new AgentRegistry(address(this), 0);
         registry.setRoles(PAYER, Roles.PAYOUT);
         token = new HolderStub();
         coin = new HostileCoin();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {IAgentRegistry} from "../../src/interfaces/IAgentRegistry.sol";
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
@@ -46,7 +47,7 @@ contract PinsTest is World {
         _pin(IPlatformSecurityToken7518.isRestricted.selector, 0xf74af801);
         _pin(IPlatformSecurityToken7518.successorOf.selector, 0x5adbc9c7);
         _pin(IPlatformSecurityToken7518.frozenAmong.selector, 0x10ed7de4);
-        _pin(IOperations.isOperationExecuted.selector, 0xa475792b);
+        _pin(IOperations.isOperationExecuted.selector, 0x5f43472e);
         _pin(ITokenFactory.deployToken.selector, 0xbd03f84a);
         _pin(ITokenFactory.predictToken.selector, 0x250c5045);
         _pin(IAgentRegistry.isAgent.selector, 0x1ffbb064);
@@ -97,7 +98,7 @@ contract PinsTest is World {
     function testTopicsOfThePlatform() public pure {
         _pin(IOperations.OperationExecuted.selector, 0x3f855439613bdb96b121ff8c3be52ffb724e4158116de4ea0e14918398460004);
         _pin(ITokenFactory.TokenDeployed.selector, 0x6f6ac2caafc3939f63545d7d12ba5a25dc174a5272032671fd0adb94a03863ad);
-        _pin(IAgentRegistry.RolesChanged.selector, 0x9bc2602c92291d53fa34f7e9338ad6a9ce9e64f96b66b249b370e1e9361ef3cf);
+        _pin(IAgentRegistry.RolesChanged.selector, 0x27bb0836e0b236f3c6480090634d9bd501d1d1484bb93ee4f8964753b00599b0);
         _pin(
             IPlatformSecurityToken7518.HolderWhitelisted.selector,
             0x0c44110162d38208ba114c7f393e3acf8b889c302df1bf5812d4e778046fbe96
@@ -136,12 +137,12 @@ contract PinsTest is World {
     function testStorageOfTotalSymbolAndModules() public {
         mint(alice, REG_D, 3);
         vm.prank(officer);
-        token.setRule144(bob);
+        token.setRule144(address(factory));
         vm.prank(issuer);
         token.setPayoutAsset(carol);
         assertEq(uint256(_load(SLOT, 0)), 3 | (CAP << 96) | (2 << 192), "total");
         assertEq(_load(SLOT, 1), bytes32(bytes("OFF1")) | bytes32(uint256(8)), "symbol");
-        assertEq(address(uint160(uint256(_load(SLOT, 2)))), bob, "module");
+        assertEq(address(uint160(uint256(_load(SLOT, 2)))), address(factory), "module");
         assertEq(address(uint160(uint256(_load(SLOT, 3)))), carol, "asset");
     }
 
@@ -154,7 +155,7 @@ contract PinsTest is World {
         vm.prank(custodian);
         token.recoveryAddress(alice, bob, 900);
         uint256 account = uint256(_load(_key(_word(alice), _at(SLOT, 5)), 0));
-        assertEq(account, uint160(bob) | (1 << 160), "successor, frozen");
+        assertEq(account, uint160(bob) | (1 << 160) | (900 << 168), "successor, frozen, number");
         vm.prank(bob);
         token.setApprovalForAll(carol, true);
         assertEq(_load(_key(_word(carol), _key(_word(bob), _at(SLOT, 7))), 0), bytes32(uint256(1)), "approval");
@@ -170,14 +171,66 @@ contract PinsTest is World {
         assertEq(uint256(_load(base, 1)), ((START + 2) << 96) | 7, "first tranche beside it");
     }
 
+    function testStorageOfFrozenUnits() public {
+        mint(alice, REG_D, 30);
+        vm.prank(officer);
+        token.setFrozenTokens(alice, REG_D, 45);
+        bytes32 base = _key(_word(alice), _key(bytes32(REG_D), _at(SLOT, 6)));
+        assertEq(uint256(_load(base, 0)), 30 | (1 << 240) | (1 << 242), "word");
+        assertEq(uint256(_load(base, 16)), 45, "units");
+    }
+
+    function testStorageOfPause() public {
+        vm.prank(officer);
+        token.pause();
+        vm.prank(issuer);
+        token.setHolderRedemption(true);
+        assertEq(uint256(_load(SLOT, 0)), (CAP << 96) | (2 << 192) | (1 << 232) | (1 << 233), "total");
+        uint256 partition = uint256(_load(_key(bytes32(REG_D), _at(SLOT, 4)), 0));
+        assertEq(partition, (CAP << 96) | (1 << 192) | (1 << 195), "partition");
+    }
+
     function testStorageOfOperations() public {
         vm.startPrank(issuer);
         token.mintPage(1, REG_D, 0, page(alice, 1));
-        token.mintPage(255, REG_D, 0, page(alice, 1));
-        token.mintPage(256, REG_D, 0, page(alice, 1));
+        token.mintPage(15, REG_D, 0, page(alice, 1));
+        token.batchMint(15, REG_D, page(alice, 1));
+        token.mintPage(16, REG_D, 0, page(alice, 1));
         vm.stopPrank();
-        assertEq(uint256(_load(_key(0, OPERATIONS_SLOT), 0)), (1 << 1) | (1 << 255), "first word");
-        assertEq(uint256(_load(_key(bytes32(uint256(1)), OPERATIONS_SLOT), 0)), 1, "second word");
+        assertEq(uint256(_load(_key(0, OPERATIONS_SLOT), 0)), (1 << 17) | (1 << 31) | (1 << 47), "first word");
+        assertEq(uint256(_load(_key(bytes32(uint256(1)), OPERATIONS_SLOT), 0)), 1 << 16, "second word");
+    }
+
+    /// @dev The printed standard returns a bool from each of these. A caller compiled against it decodes the answer.
+    function testReturnTypesOfErc7518() public {
+        mint(alice, REG_D, 9);
+        DemoCoin coin = new DemoCoin("Demo Dollar", "DUSD", 6);
+        coin.mint(payer, 9);
+        vm.prank(payer);
+        coin.approve(address(token), 9);
+        vm.prank(issuer);
+        token.setPayoutAsset(address(coin));
+        _returnsTrue(officer, abi.encodeCall(token.restrictTransfer, (REG_D)));
+        _returnsTrue(officer, abi.encodeCall(token.removeRestriction, (REG_D)));
+        _returnsTrue(officer, abi.encodeWithSelector(IERC7518.lockTokens.selector, alice, REG_D, 1, START + 1));
+        _returnsTrue(payer, abi.encodeWithSelector(IERC7518.payout.selector, alice, 1));
+        _returnsTrue(payer, abi.encodeWithSelector(IERC7518.batchPayout.selector, one(alice), _ones()));
+        _returnsTrue(officer, abi.encodeCall(token.freezeAddress, (alice, "")));
+        _returnsTrue(custodian, abi.encodeCall(token.forceTransfer, (alice, bob, REG_D, 1, "")));
+        _returnsTrue(officer, abi.encodeCall(token.unFreeze, (alice, "")));
+        _returnsTrue(custodian, abi.encodeCall(token.setFrozenTokens, (alice, REG_D, 1)));
+    }
+
+    function _returnsTrue(address caller, bytes memory call) private {
+        vm.prank(caller);
+        (bool ok, bytes memory answer) = address(token).call(call);
+        assertTrue(ok, "accepted");
+        assertEq(answer, abi.encode(true), "one word, true");
+    }
+
+    function _ones() private pure returns (uint256[] memory amounts) {
+        amounts = new uint256[](1);
+        amounts[0] = 1;
     }
 
     function _pin(bytes4 actual, bytes4 pinned) private pure {

@@ -59,11 +59,13 @@ contract Rule144AffiliatesTest is Rule144Fixture {
         assertFalse(rule.isAffiliate(address(token), CAROL), "mark");
     }
 
-    function testRecoveryToAWalletWithLots() external {
-        _mint(ALICE, 1);
-        _mint(CAROL, 1);
-        vm.expectRevert(abi.encodeWithSelector(IRule144.SuccessorHasLots.selector, address(token), PARTITION, CAROL));
+    function testRecoveryAddsLotsToAWalletWithLots() external {
+        _mint(ALICE, 5);
+        vm.warp(START + 1 days);
+        _mint(CAROL, 2);
         _recover(ALICE, CAROL);
+        _assertLots(CAROL, 0, 2, 7);
+        _assertLots(ALICE, 0, 0, 0);
     }
 
     /// @dev The lost wallet has no lots after the recovery. New units would start new ones.

@@ -26,7 +26,7 @@ abstract contract Rule144Fixture is Test {
 
     function setUp() public virtual {
         vm.warp(START);
-        registry = new AgentRegistry(address(this));
+        registry = new AgentRegistry(address(this), 0);
         registry.setRoles(OFFICER, Roles.COMPLIANCE);
         token = new HolderStub();
         rule = new Rule144(registry);

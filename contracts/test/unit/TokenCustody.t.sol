@@ -86,7 +86,7 @@ contract TokenCustodyTest is World {
         vm.expectEmit(address(token));
         emit IOperations.OperationExecuted(900, "force_transfer", keccak256(call));
         _force(bob, 1, data);
-        assertTrue(token.isOperationExecuted(900), "spent");
+        assertTrue(token.isOperationExecuted("force_transfer", 900), "spent");
         vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 900));
         _force(bob, 1, data);
     }

@@ -131,7 +131,7 @@ contract TokenFactoryTest is World {
     }
 
     function testConstructorRefusesAForeignImplementation() public {
-        AgentRegistry foreign = new AgentRegistry(owner);
+        AgentRegistry foreign = new AgentRegistry(owner, 0);
         vm.expectRevert(abi.encodeWithSelector(ITokenFactory.ImplementationMismatch.selector, address(implementation)));
         new TokenFactory(foreign, address(implementation));
         vm.expectRevert(abi.encodeWithSelector(ITokenFactory.ImplementationMismatch.selector, stranger));

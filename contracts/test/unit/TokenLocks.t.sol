@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {Roles} from "../../src/Roles.sol";
+import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
@@ -8,7 +10,7 @@ import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurity
 import {World} from "../World.sol";
 
 contract TokenLocksTest is World {
-    uint256 private constant NEVER = type(uint40).max;
+    uint256 private constant YEARS_20 = 7305 days;
 
     function setUp() public override {
         super.setUp();
@@ -163,7 +165,7 @@ contract TokenLocksTest is World {
         _expectLock(
             alice, 3, 1, START + 1, abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3)
         );
-        uint256[4] memory times = [uint256(0), START, NEVER, NEVER + 1];
+        uint256[4] memory times = [uint256(0), START, START + YEARS_20 + 1, type(uint256).max];
         for (uint256 i; i < times.length; ++i) {
             _expectLock(
                 alice,
@@ -211,33 +213,124 @@ contract TokenLocksTest is World {
         );
     }
 
-    function testSetFrozenTokensIsALockWithoutEnd() public {
+    function testLockMayLastTwentyYears() public {
+        lock(alice, REG_D, 300, START + YEARS_20);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 300, "the longest");
+    }
+
+    function testSetFrozenTokensHasNoEnd() public {
         vm.expectEmit(address(token));
         emit IERC7943MultiToken.Frozen(alice, REG_D, 300);
         vm.prank(officer);
         assertTrue(token.setFrozenTokens(alice, REG_D, 300), "true");
         assertEq(token.getFrozenTokens(alice, REG_D), 300, "frozen");
-        assertEq(token.lockedBalanceOf(alice, REG_D), 300, "locked");
-        vm.warp(NEVER - 1);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 300, "held back");
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "no tranche");
+        vm.warp(type(uint40).max);
         assertEq(token.transferableBalance(alice, REG_D), 700, "for ever");
         _expectNothing();
     }
 
-    function testSetFrozenTokensSetsAndDoesNotAdd() public {
-        lock(alice, REG_D, 100, START + 10);
+    function testFrozenUnitsOverlapLocks() public {
+        lock(alice, REG_D, 400, START + 10);
         vm.startPrank(custodian);
         token.setFrozenTokens(alice, REG_D, 300);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 400, "the lock covers them");
         token.setFrozenTokens(alice, REG_D, 900);
-        assertEq(token.getFrozenTokens(alice, REG_D), 900, "set");
-        vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockExceedsBalance.selector, alice, REG_D, 1000, 1001)
-        );
-        token.setFrozenTokens(alice, REG_D, 901);
-        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 900, "the greater number counts");
         vm.stopPrank();
-        assertEq(token.getFrozenTokens(alice, REG_D), 0, "lifted");
-        assertEq(token.lockedBalanceOf(alice, REG_D), 100, "the other lock stays");
+        vm.warp(START + 10);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 900, "the release of the lock frees none of them");
+        vm.prank(custodian);
+        token.setFrozenTokens(alice, REG_D, 0);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 0, "lifted");
         assertEq(token.getFrozenTokens(bob, REG_D), 0, "nobody else");
+    }
+
+    function testFrozenUnitsMayExceedTheBalance() public {
+        vm.prank(custodian);
+        token.setFrozenTokens(alice, REG_D, 1500);
+        assertEq(token.getFrozenTokens(alice, REG_D), 1500, "the order");
+        assertEq(token.lockedBalanceOf(alice, REG_D), 1000, "what there is");
+        mint(alice, REG_D, 600);
+        assertEq(token.transferableBalance(alice, REG_D), 100, "units received later are frozen first");
+        whitelist(bob, REG_D);
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, REG_D, 101, bytes32("locked")
+            )
+        );
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, REG_D, 101, "");
+    }
+
+    function testSetFrozenTokensOfAHolderWith16ReleaseTimes() public {
+        for (uint256 i = 1; i <= 16; ++i) {
+            lock(alice, REG_D, 1, START + i);
+        }
+        vm.prank(officer);
+        token.setFrozenTokens(alice, REG_D, 1000);
+        assertEq(token.transferableBalance(alice, REG_D), 0, "frozen");
+        assertEq(token.tranchesOf(alice, REG_D).length, 16, "and the locks stay");
+    }
+
+    function testReleaseLockFreesUnitsAtOnce() public {
+        lock(alice, REG_D, 300, START + 10);
+        bytes memory call = abi.encodeCall(token.releaseLock, (900, alice, REG_D, 100, START + 10, 0));
+        vm.expectEmit(address(token));
+        emit IOperations.OperationExecuted(900, "release_lock", keccak256(call));
+        vm.expectEmit(address(token));
+        emit IPlatformSecurityToken7518.LockReleased(alice, REG_D, 100, START + 10, 0);
+        _release(900, 100, START + 10, 0);
+        assertEq(token.lockedBalanceOf(alice, REG_D), 200, "rest");
+        assertTrue(token.isOperationExecuted("release_lock", 900), "number");
+        _release(901, 200, START + 10, START);
+        assertEq(token.tranchesOf(alice, REG_D).length, 0, "gone");
+    }
+
+    function testReleaseLockBringsATimeForward() public {
+        lock(alice, REG_D, 1, START + 10);
+        lock(alice, REG_D, 2, START + 20);
+        lock(alice, REG_D, 4, START + 30);
+        _release(900, 2, START + 20, START + 10);
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
+        assertEq(tranches.length, 2, "one time less");
+        _expectTranche(tranches[0], 3, START + 10);
+        _expectTranche(tranches[1], 4, START + 30);
+        _release(901, 1, START + 30, START + 5);
+        tranches = token.tranchesOf(alice, REG_D);
+        _expectTranche(tranches[0], 1, START + 5);
+        _expectTranche(tranches[2], 3, START + 30);
+    }
+
+    function testReleaseLockRefused() public {
+        lock(alice, REG_D, 300, START + 10);
+        _expectRelease(0, START + 10, 0, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice));
+        _expectRelease(
+            301,
+            START + 10,
+            0,
+            abi.encodeWithSelector(IPlatformSecurityToken7518.LockTooSmall.selector, alice, REG_D, START + 10, 300)
+        );
+        _expectRelease(
+            1,
+            START + 11,
+            0,
+            abi.encodeWithSelector(IPlatformSecurityToken7518.LockTooSmall.selector, alice, REG_D, START + 11, 0)
+        );
+        _expectRelease(
+            1,
+            START + 10,
+            START + 10,
+            abi.encodeWithSelector(IPlatformSecurityToken7518.ReleaseTimeOutOfRange.selector, START + 10)
+        );
+        vm.expectRevert(
+            abi.encodeWithSelector(
+                IAgentGated.NotAuthorized.selector, issuer, token.releaseLock.selector, Roles.COMPLIANCE
+            )
+        );
+        vm.prank(issuer);
+        token.releaseLock(900, alice, REG_D, 1, START + 10, 0);
     }
 
     function testSetFrozenTokensBadInputReverts() public {
@@ -283,6 +376,16 @@ contract TokenLocksTest is World {
         token.setFrozenTokens(alice, REG_D, 0);
         assertEq(token.tranchesOf(alice, REG_D).length, 0, "frozen before");
         vm.stopPrank();
+    }
+
+    function _release(uint256 opId, uint256 units, uint256 releaseAt, uint256 newReleaseAt) private {
+        vm.prank(officer);
+        token.releaseLock(opId, alice, REG_D, units, releaseAt, newReleaseAt);
+    }
+
+    function _expectRelease(uint256 units, uint256 releaseAt, uint256 newReleaseAt, bytes memory reason) private {
+        vm.expectRevert(reason);
+        _release(900, units, releaseAt, newReleaseAt);
     }
 
     function _expectTranche(IPlatformSecurityToken7518.Tranche memory tranche, uint256 units, uint256 releaseAt)

@@ -40,7 +40,7 @@ contract TokenPagesTest is World {
         for (uint256 gasGiven = 25_000; gasGiven < 420_000; gasGiven += 1777) {
             uint256 state = vm.snapshotState();
             bool ok = _call(issuer, call, gasGiven);
-            assertTrue(token.isOperationExecuted(1) == ok, "id");
+            assertTrue(token.isOperationExecuted("mint_page", 1) == ok, "id");
             assertEq(token.totalSupply(), ok ? 80 : 0, "supply");
             assertEq(token.lockedBalanceOf(nth(7), REG_D), ok ? 10 : 0, "last line");
             vm.revertToState(state);
@@ -54,7 +54,7 @@ contract TokenPagesTest is World {
         for (uint256 gasGiven = 25_000; gasGiven < 420_000; gasGiven += 1777) {
             uint256 state = vm.snapshotState();
             bool ok = _call(payer, call, gasGiven);
-            assertTrue(token.isOperationExecuted(1) == ok, "id");
+            assertTrue(token.isOperationExecuted("payout_page", 1) == ok, "id");
             assertEq(coin.balanceOf(payer), ok ? 1e12 - 80 : 1e12, "money");
             assertEq(coin.balanceOf(nth(7)), ok ? 10 : 0, "last line");
             vm.revertToState(state);

@@ -74,7 +74,7 @@ contract TokenPayoutsTest is World {
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, nth(2)));
         _page(1, pageOf(0, 3, 40));
         assertEq(coin.balanceOf(nth(0)), 0, "nobody is paid");
-        assertFalse(token.isOperationExecuted(1), "id stays");
+        assertFalse(token.isOperationExecuted("payout_page", 1), "id stays");
     }
 
     function testPayoutToFrozenReverts() public {

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
+import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {World} from "../World.sol";
@@ -44,6 +45,7 @@ contract TokenRecoveryTest is World {
         assertFalse(token.isWhitelisted(alice, REG_D), "not listed");
         assertTrue(token.isFrozen(alice), "frozen");
         assertEq(token.successorOf(alice), bob, "successor");
+        assertEq(token.lastRecoveryOf(alice), 900, "number");
         assertEq(token.totalSupply(), 107, "supply");
     }
 
@@ -122,12 +124,120 @@ contract TokenRecoveryTest is World {
         assertEq(token.successorOf(alice), bob, "a freeze keeps the successor");
     }
 
-    function testRecoveryToANonEmptyWalletReverts() public {
-        mint(bob, REG_S, 3);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.WalletNotEmpty.selector, bob, REG_S, 3));
+    function testRecoveryAddsToAWalletThatHoldsUnits() public {
+        mint(bob, REG_D, 3);
+        lock(alice, REG_D, 60, START + 10);
         _recover(alice, bob, 900);
-        assertEq(token.balanceOf(alice, REG_D), 100, "nothing moved");
-        assertFalse(token.isFrozen(alice), "nor frozen");
+        assertEq(token.balanceOf(bob, REG_D), 103, "both");
+        assertEq(token.lockedBalanceOf(bob, REG_D), 60, "lock");
+        assertEq(token.balanceOf(bob, REG_S), 7, "the other partition");
+        assertTrue(token.isWhitelisted(bob, REG_D) && token.isWhitelisted(bob, REG_S), "listed");
+    }
+
+    /// @dev Dust that anybody can send to a listed wallet must not block its recovery.
+    function testRecoveryIsNotBlockedByDust() public {
+        whitelist(bob, REG_S);
+        vm.prank(alice);
+        token.safeTransferFrom(alice, bob, REG_S, 1, "");
+        _recover(alice, bob, 900);
+        assertEq(token.balanceOf(bob, REG_S), 7, "all");
+    }
+
+    function testTwoLostWalletsMergeIntoOne() public {
+        mint(carol, REG_D, 50);
+        lock(alice, REG_D, 20, START + 10);
+        lock(alice, REG_D, 30, START + 20);
+        lock(carol, REG_D, 5, START + 5);
+        lock(carol, REG_D, 10, START + 20);
+        lock(carol, REG_D, 15, START + 30);
+        _recover(alice, bob, 900);
+        vm.warp(START + 5);
+        _recover(carol, bob, 901);
+        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(bob, REG_D);
+        assertEq(tranches.length, 3, "times");
+        assertEq(tranches[0].units, 20, "alice's");
+        assertEq(tranches[1].units, 40, "of both");
+        assertEq(tranches[2].units, 15, "carol's");
+        assertEq(token.balanceOf(bob, REG_D), 150, "balance");
+        assertEq(token.tranchesOf(carol, REG_D).length, 0, "nothing left");
+        vm.warp(START + 30);
+        assertEq(token.transferableBalance(bob, REG_D), 150, "and all of it ends");
+    }
+
+    function testMergeAboveSixteenReleaseTimesWaitsForARelease() public {
+        mint(bob, REG_D, 1);
+        lock(bob, REG_D, 1, START + 100);
+        for (uint256 i = 1; i <= 16; ++i) {
+            lock(alice, REG_D, 1, START + i);
+        }
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.TooManyLocks.selector, bob, REG_D));
+        _recover(alice, bob, 900);
+        vm.prank(officer);
+        token.releaseLock(901, alice, REG_D, 1, START + 16, START + 15);
+        _recover(alice, bob, 902);
+        assertEq(token.tranchesOf(bob, REG_D).length, 16, "full");
+        assertEq(token.lockedBalanceOf(bob, REG_D), 17, "locked");
+    }
+
+    function testRecoveryMovesFrozenUnits() public {
+        vm.startPrank(officer);
+        token.setFrozenTokens(alice, REG_D, 80);
+        token.setFrozenTokens(bob, REG_D, 5);
+        vm.stopPrank();
+        vm.expectEmit(address(token));
+        emit IERC7943MultiToken.Frozen(alice, REG_D, 0);
+        vm.expectEmit(address(token));
+        emit IERC7943MultiToken.Frozen(bob, REG_D, 85);
+        _recover(alice, bob, 900);
+        assertEq(token.getFrozenTokens(alice, REG_D), 0, "none left");
+        assertEq(token.getFrozenTokens(bob, REG_D), 85, "both orders");
+        assertEq(token.transferableBalance(bob, REG_D), 15, "rest");
+        _recover(bob, carol, 901);
+        assertEq(token.getFrozenTokens(carol, REG_D), 85, "to an empty wallet");
+        assertEq(token.transferableBalance(carol, REG_D), 15, "rest again");
+    }
+
+    function testReplayedRecoveryReverts() public {
+        _recover(alice, bob, 900);
+        vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 900));
+        _recover(alice, bob, 900);
+        assertFalse(token.isOperationExecuted("recovery", 900), "stored with the wallet");
+    }
+
+    function testReinstateTakesAMistypedWalletBack() public {
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotRetired.selector, stranger));
+        _reinstate(stranger, 901);
+        _recover(stranger, bob, 900);
+        vm.expectEmit(address(token));
+        emit IPlatformSecurityToken7518.AddressReinstated(stranger, bob);
+        _reinstate(stranger, 901);
+        assertTrue(token.isOperationExecuted("reinstate", 901), "number");
+        assertEq(token.successorOf(stranger), address(0), "no successor");
+        assertTrue(token.isFrozen(stranger), "frozen until compliance frees it");
+        vm.prank(officer);
+        token.unFreeze(stranger, "");
+        mint(stranger, REG_D, 1);
+        assertEq(token.balanceOf(stranger, REG_D), 1, "usable");
+    }
+
+    /// @dev The number stays in the account, so the old recovery cannot be sent a second time.
+    function testReinstatedWalletRefusesItsOldRecoveries() public {
+        _recover(alice, bob, 900);
+        _reinstate(alice, 901);
+        vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 900));
+        _recover(alice, bob, 900);
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.RecoveryOutOfOrder.selector, alice, 900, 899));
+        _recover(alice, carol, 899);
+        _recover(bob, alice, 902);
+        assertEq(token.balanceOf(alice, REG_D), 100, "back");
+        assertTrue(token.isFrozen(alice), "still frozen");
+    }
+
+    function testReinstateNeedsCustody() public {
+        _recover(alice, bob, 900);
+        vm.expectRevert();
+        vm.prank(officer);
+        token.reinstateAddress(alice, 901);
     }
 
     function testRecoveryBadInputReverts() public {
@@ -139,7 +249,11 @@ contract TokenRecoveryTest is World {
         _recover(alice, alice, 900);
         vm.expectRevert(IOperations.OperationIdZero.selector);
         _recover(alice, bob, 0);
-        assertFalse(token.isOperationExecuted(900), "id stays");
+        vm.expectRevert(
+            abi.encodeWithSelector(IPlatformSecurityToken7518.RecoveryOutOfOrder.selector, alice, 0, uint256(1) << 88)
+        );
+        _recover(alice, bob, 1 << 88);
+        assertEq(token.lastRecoveryOf(alice), 0, "no number is kept");
     }
 
     function testRecoveryOver32Partitions() public {
@@ -151,6 +265,30 @@ contract TokenRecoveryTest is World {
         _recover(alice, bob, 900);
         assertEq(token.balanceOf(bob, 32), 32, "last");
         assertEq(token.balanceOf(alice, 17), 0, "any");
+    }
+
+    /// @dev The largest recovery there is. A transaction may use 16,777,216 gas (EIP-7825).
+    function testRecoveryOf32PartitionsWith16LocksFitsATransaction() public {
+        for (uint256 id = 1; id <= 32; ++id) {
+            if (id > 2) {
+                vm.prank(issuer);
+                token.addPartition(id, IPlatformSecurityToken7518.PartitionTerms(CAP, false, false));
+            }
+            mint(carol, id, 16);
+            for (uint256 i = 1; i <= 16; ++i) {
+                lock(carol, id, 1, START + i);
+            }
+        }
+        _recover(carol, bob, 9000);
+        assertLe(vm.lastCallGas().gasTotalUsed, 16_777_216, "one transaction");
+        assertEq(token.tranchesOf(bob, 32).length, 16, "all locks of the last");
+        assertEq(token.lockedBalanceOf(bob, 1), 16, "and of the first");
+        assertEq(token.tranchesOf(carol, 17).length, 0, "none left");
+    }
+
+    function _reinstate(address account, uint256 opId) private {
+        vm.prank(custodian);
+        token.reinstateAddress(account, opId);
     }
 
     function _recover(address lost, address replacement, uint256 opId) private {

@@ -40,7 +40,7 @@ contract TransferAgentTest is TransferAgentFixture {
         _execute(_recovery());
         assertEq(token.balanceOf(carol, REG_D), UNITS, "moved");
         assertEq(token.successorOf(alice), carol, "successor");
-        assertTrue(token.isOperationExecuted(51), "operation");
+        assertEq(token.lastRecoveryOf(alice), 51, "operation");
     }
 
     /// @dev The purpose of the desk: no single member can move a holding.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccountWord} from "../../src/token/AccountWord.sol";
+import {AccountWord, AccountWordLibrary} from "../../src/token/AccountWord.sol";
 import {HolderWord} from "../../src/token/HolderWord.sol";
 import {PageLine} from "../../src/token/PageLine.sol";
 import {PartitionWord, PartitionWordLibrary} from "../../src/token/PartitionWord.sol";
@@ -48,8 +48,8 @@ contract WordsTest is Test {
         assertFalse(word.unfrozen().isFrozen(), "unfrozen");
         assertEq(word.frozen().successor(), word.successor(), "successor stays");
         assertEq(word.unfrozen().successor(), word.successor(), "successor stays too");
-        assertEq(word.retiredTo(successor).successor(), successor, "successor");
-        assertTrue(word.retiredTo(successor).isFrozen(), "retired is frozen");
+        assertEq(AccountWordLibrary.retired(successor, 7).successor(), successor, "successor");
+        assertTrue(AccountWordLibrary.retired(successor, 7).isFrozen(), "retired is frozen");
     }
 
     function testFuzzPartitionWord(uint256 raw, uint96 supply, uint96 cap, bool restricted, bool rule144) public pure {

@@ -1,14 +1,15 @@
 //! The rules, and one function that checks any of them. They read the ledger as of the chain's final block: enough to refuse what the token
 //! would refuse, without asking it. The trial call before signing finds what is newer.
 
+use chrono::TimeDelta;
 use muniment_domain::db::Tx;
 use muniment_domain::{Code, Error, Result, holding, operation, token, wallet_claim};
 
 use super::context::{Subject, TokenContext};
 use super::request::{AddressField, Terms};
 
-/// The token keeps a release time in 40 bits, and the highest value means never.
-const RELEASE_SECONDS_MAX: i64 = (1 << 40) - 2;
+/// The longest lock that the token accepts: 20 years.
+const LOCK_DAYS_MAX: i64 = 7_305;
 
 /// A rule that a request must satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -170,12 +171,9 @@ fn release_time_valid(tx: &Tx, terms: &Terms<'_>) -> Result<()> {
     if terms.release_at <= tx.now() {
         return Err(Error::field("/release_at", "below_minimum", "A lock must end in the future."));
     }
-    if terms.release_at.timestamp() > RELEASE_SECONDS_MAX {
-        return Err(Error::field(
-            "/release_at",
-            "above_maximum",
-            "The token cannot store a time so far in the future.",
-        ));
+    // A day less: the block that includes the lock can be older than this clock.
+    if terms.release_at > tx.now() + TimeDelta::days(LOCK_DAYS_MAX - 1) {
+        return Err(Error::field("/release_at", "above_maximum", "A lock can last 20 years at most."));
     }
     Ok(())
 }

@@ -50,7 +50,7 @@ pub trait OperationKind: Send + Sync {
         since: u64,
     ) -> BoxFuture<'a, Result<Option<Execution>, Fault>> {
         match step.op_number {
-            Some(number) => find_execution(chain, step.target.0, number.cast_unsigned(), since).boxed(),
+            Some(number) => find_execution(chain, step.target.0, &step.calldata, number.cast_unsigned(), since).boxed(),
             None => ready(Ok(None)).boxed(),
         }
     }
@@ -64,7 +64,9 @@ pub trait OperationKind: Send + Sync {
         at: At,
     ) -> BoxFuture<'a, Result<bool, Fault>> {
         match step.op_number {
-            Some(number) => is_operation_executed(chain, step.target.0, number.cast_unsigned(), at).boxed(),
+            Some(number) => {
+                is_operation_executed(chain, step.target.0, &step.calldata, number.cast_unsigned(), at).boxed()
+            }
             None => ready(Ok(false)).boxed(),
         }
     }

@@ -272,7 +272,8 @@ async fn reverted(
     }
     // A retried step may have been executed meanwhile. Then no line of it is the cause of the revert.
     if let Some(number) = step.op_number {
-        let asked = is_operation_executed(&network.chain, step.target.0, number.cast_unsigned(), at).await;
+        let number = number.cast_unsigned();
+        let asked = is_operation_executed(&network.chain, step.target.0, &call.data, number, at).await;
         if asked.map_err(fault)? {
             return adopt(engine, network, op, step).await;
         }
