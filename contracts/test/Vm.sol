@@ -28,6 +28,7 @@ interface Vm {
     function expectRevert() external;
     function expectRevert(bytes calldata revertData) external;
     function expectRevert(bytes4 revertData) external;
+    function getCode(string calldata artifact) external view returns (bytes memory);
     function getRecordedLogs() external returns (Log[] memory);
     function label(address account, string calldata name) external;
     function lastCallGas() external view returns (Gas memory);

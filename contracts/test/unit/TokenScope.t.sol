@@ -99,7 +99,9 @@ contract TokenScopeTest is World {
         (bool ok, bytes memory answer) = address(other).call(call);
         assertFalse(ok, "refused");
         assertEq(
-            answer, abi.encodeWithSelector(IAgentGated.NotAuthorized.selector, agent, bytes4(call), roles), "by its role"
+            answer,
+            abi.encodeWithSelector(IAgentGated.NotAuthorized.selector, agent, bytes4(call), roles),
+            "by its role"
         );
     }
 }
