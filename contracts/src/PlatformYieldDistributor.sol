@@ -18,8 +18,8 @@ import {SafeCast} from "@openzeppelin/contracts/utils/math/SafeCast.sol";
 /// @title PlatformYieldDistributor
 /// @notice See `IPlatformYieldDistributor`.
 /// @dev A page of any size changes two words: `tail`, and the word of `total`, `next` and `allocated`. A paid line
-/// writes nothing here; only a withheld line does. The declared hash is not kept, because the tail starts as that hash and
-/// every page must reproduce the tail before it.
+/// writes nothing here; only a withheld line does. The declared hash is not kept, because the tail starts as that hash
+/// and every page must reproduce the tail before it.
 contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, ReentrancyGuardTransient {
     using PageLine for bytes32;
     using RollUp for bytes32;
@@ -265,8 +265,8 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         emit PaidToSuccessor(tally.id, account, payee, index, line.units());
     }
 
-    /// @dev Measures payees until one received its whole amount. Measuring all would cost 1,500 gas a payee, and requiring it
-    /// of a certain one would let a payee that passes the money on block the page.
+    /// @dev Measures payees until one received its whole amount. Measuring all would cost 1,500 gas a payee, and
+    /// requiring it of a certain one would let a payee that passes the money on block the page.
     function _tryPay(Tally memory tally, address payee, uint256 units) private returns (bool done) {
         IERC20 asset = tally.asset;
         if (tally.receivedWhole) return asset.tryTransfer(payee, units);

@@ -7,8 +7,8 @@ import {IPlatformSecurityToken7518} from "./interfaces/IPlatformSecurityToken751
 /// @notice Follows recoveries to the wallet that stands in for an account today.
 library Successors {
     /// @notice Returns the wallet to pay for an account.
-    /// @dev Only a frozen wallet can have a successor, because a recovered wallet stays frozen. Others cost one call. The token
-    /// makes no cycles, and a caller without a limit would pay for one with its own gas.
+    /// @dev Only a frozen wallet can have a successor, because a recovered wallet stays frozen. Others cost one call.
+    /// The token makes no cycles, and a caller without a limit would pay for one with its own gas.
     /// @param token The security token.
     /// @param account The account.
     /// @param hopsMax Limit of successors to follow.

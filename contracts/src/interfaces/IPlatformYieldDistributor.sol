@@ -5,15 +5,15 @@ import {IAgentGated} from "./IAgentGated.sol";
 
 /// @title IPlatformYieldDistributor
 /// @notice Escrow that pays a declared list of holders page by page. `createDistribution` declares the list by a rolled
-/// hash and a sum and pulls the full sum. Pages are accepted in order only, and each page proves before it pays that it is
-/// the next part of the declared list. A payee that cannot be paid is withheld and claims later, so one payee never blocks
-/// a page. For each distribution, paid + withheld + remaining + returned = pulled.
-/// @dev A line is a `bytes32` as on the token's pages: the holder's address in the high 20 bytes and units of the payout
-/// asset in the low 12. The rolled hash of a list is computed from its end: `h = 0` behind the last line, and
+/// hash and a sum and pulls the full sum. Pages are accepted in order only, and each page proves before it pays that it
+/// is the next part of the declared list. A payee that cannot be paid is withheld and claims later, so one payee never
+/// blocks a page. For each distribution, paid + withheld + remaining + returned = pulled.
+/// @dev A line is a `bytes32` as on the token's pages: the holder's address in the high 20 bytes and units of the
+/// payout asset in the low 12. The rolled hash of a list is computed from its end: `h = 0` behind the last line, and
 /// `h = keccak256(abi.encode(h, line))` for each line from the last to the first. A page carries the hash of the lines
 /// behind it, its tail. The cuts between pages do not matter and need not be known when the list is declared.
-/// @custom:security The sum of the list is compared with the declared sum on the last page. A list that adds up to another
-/// sum than it declares is paid line by line as declared, cannot be completed, and can be cancelled.
+/// @custom:security The sum of the list is compared with the declared sum on the last page. A list that adds up to
+/// another sum than it declares is paid line by line as declared, cannot be completed, and can be cancelled.
 interface IPlatformYieldDistributor is IAgentGated {
     /// @notice The stored state of a distribution.
     /// @param token The security token whose freezes and recoveries apply.
@@ -98,8 +98,8 @@ interface IPlatformYieldDistributor is IAgentGated {
     /// @param amount Units paid.
     event WithheldClaimed(bytes32 indexed id, address indexed account, address indexed payee, uint256 amount);
 
-    /// @notice Exactly the declared list was accepted, and it adds up to the declared sum. Withheld lines may still wait for
-    /// a claim.
+    /// @notice Exactly the declared list was accepted, and it adds up to the declared sum. Withheld lines may still
+    /// wait for a claim.
     /// @param id The distribution.
     event DistributionCompleted(bytes32 indexed id);
 
@@ -135,7 +135,8 @@ interface IPlatformYieldDistributor is IAgentGated {
     /// @notice The number of lines does not fit 32 bits.
     /// @param count The number.
     error CountTooLarge(uint256 count);
-    /// @notice A distribution with this id exists. Its `DistributionCreated` event has the hash of the call that made it.
+    /// @notice A distribution with this id exists. Its `DistributionCreated` event has the hash of the call that made
+    /// it.
     /// @param id The distribution.
     error DistributionExists(bytes32 id);
     /// @notice No distribution has this id.
@@ -200,12 +201,13 @@ interface IPlatformYieldDistributor is IAgentGated {
     /// @param expected The declared sum.
     /// @param actual The sum of the lines.
     error TotalMismatch(bytes32 id, uint256 expected, uint256 actual);
-    /// @notice The asset refused every payment of the page and a transfer of this contract to itself. So the asset is paused
-    /// or broken, or it blocks this contract. Nothing is withheld; the same page can be sent again later.
+    /// @notice The asset refused every payment of the page and a transfer of this contract to itself. So the asset is
+    /// paused or broken, or it blocks this contract. Nothing is withheld; the same page can be sent again later.
     /// @param id The distribution.
     /// @param from Index of the page's first line.
     error AssetUnavailable(bytes32 id, uint256 from);
-    /// @notice No payee of the page received its whole amount: the asset takes a fee from the receiver, or moves nothing.
+    /// @notice No payee of the page received its whole amount: the asset takes a fee from the receiver, or moves
+    /// nothing.
     /// @param id The distribution.
     error PayeesReceiveLess(bytes32 id);
     /// @notice Too little gas is left to give a payment its full stipend. Without this check a page with little gas
@@ -256,39 +258,39 @@ interface IPlatformYieldDistributor is IAgentGated {
         bytes32 auditHash
     ) external;
 
-    /// @notice Pays the next page, after it has proved to be the next part of the declared list. Each line results in one
-    /// `Transfer` of the asset or one `Withheld`. Role: payout.
-    /// @dev If no line can be paid and the asset refuses also a transfer of this contract to itself, the page reverts. The
-    /// page measures payees until one received its whole amount, and reverts if none did. Other payees are not measured: the
-    /// caller should compare the asset's `Transfer` events with the lines.
+    /// @notice Pays the next page, after it has proved to be the next part of the declared list. Each line results in
+    /// one `Transfer` of the asset or one `Withheld`. Role: payout.
+    /// @dev If no line can be paid and the asset refuses also a transfer of this contract to itself, the page reverts.
+    /// The page measures payees until one received its whole amount, and reverts if none did. Other payees are not
+    /// measured: the caller should compare the asset's `Transfer` events with the lines.
     /// @param id The distribution.
     /// @param from Index of the page's first line; it must be the next line to pay.
     /// @param tail Rolled hash of the lines behind this page, zero if it is the last one.
     /// @param lines The page, 1 to 256 lines.
     function payoutForDistribution(bytes32 id, uint256 from, bytes32 tail, bytes32[] calldata lines) external;
 
-    /// @notice Pays what was withheld for an account, to the account or to the wallet that replaced it. Anyone may call,
-    /// because the payee is fixed.
+    /// @notice Pays what was withheld for an account, to the account or to the wallet that replaced it. Anyone may
+    /// call, because the payee is fixed.
     /// @param id The distribution.
     /// @param account The account that it was withheld for.
     function claimWithheld(bytes32 id, address account) external;
 
-    /// @notice Pays what was withheld for several accounts. An account without such units, a frozen one, and one that the asset
-    /// refuses stay as they are. Anyone may call. Reverts if no account was paid.
+    /// @notice Pays what was withheld for several accounts. An account without such units, a frozen one, and one that
+    /// the asset refuses stay as they are. Anyone may call. Reverts if no account was paid.
     /// @dev A page follows at most 16 successors of an account. `claimWithheld` follows all.
     /// @param id The distribution.
     /// @param accounts The accounts that it was withheld for.
     /// @return claimed Units paid.
     function batchClaimWithheld(bytes32 id, address[] calldata accounts) external returns (uint256 claimed);
 
-    /// @notice Names another address that a cancelled rest returns to, for example because the asset blocks the funder. Only
-    /// the funder may call, and only while it is a payout agent.
+    /// @notice Names another address that a cancelled rest returns to, for example because the asset blocks the funder.
+    /// Only the funder may call, and only while it is a payout agent.
     /// @param id The distribution, neither cancelled nor completed.
     /// @param funder The new funder; not zero.
     function changeFunder(bytes32 id, address funder) external;
 
-    /// @notice Ends a distribution early. The units that no page has allocated return to the funder; withheld units stay
-    /// claimable. Role: payout.
+    /// @notice Ends a distribution early. The units that no page has allocated return to the funder; withheld units
+    /// stay claimable. Role: payout.
     /// @param id The distribution.
     function cancelDistribution(bytes32 id) external;
 

@@ -3,13 +3,13 @@ pragma solidity 0.8.37;
 
 /// @title ITransferAgent
 /// @notice Transfer desk: a forced transfer or a recovery needs two members. One member proposes an instruction, and
-/// another one executes exactly that instruction. Its id is the hash of its content, so the content cannot change between
-/// the two.
+/// another one executes exactly that instruction. Its id is the hash of its content, so the content cannot change
+/// between the two.
 /// @dev The desk has members of its own, because a member with the custody role in the registry could bypass the desk.
-/// @custom:security Whatever gives power takes `CHANGE_DELAY_SECONDS` and is announced by its event: a new member or a new
-/// role of a member, and switching the second member off. Whatever takes power away is immediate. So the owner of this
-/// contract cannot move a holding before everybody could see it coming. The owner of the registry can still give the custody
-/// role to another address, by the registry's own rules.
+/// @custom:security Whatever gives power takes `CHANGE_DELAY_SECONDS` and is announced by its event: a new member or a
+/// new role of a member, and switching the second member off. Whatever takes power away is immediate. So the owner of
+/// this contract cannot move a holding before everybody could see it coming. The owner of the registry can still give
+/// the custody role to another address, by the registry's own rules.
 interface ITransferAgent {
     /// @notice The kind of an instruction.
     enum Kind {
@@ -115,21 +115,21 @@ interface ITransferAgent {
     /// @param id The instruction.
     /// @param proposer The proposer.
     error SecondApproverNeeded(bytes32 id, address proposer);
-    /// @notice Ownership can be transferred but not renounced, because a desk without an owner could never remove a lost
-    /// key.
+    /// @notice Ownership can be transferred but not renounced, because a desk without an owner could never remove a
+    /// lost key.
     error OwnershipIsRequired();
     /// @notice The token answered `false`.
     /// @param id The instruction.
     error MovementRefused(bytes32 id);
 
-    /// @notice Sets the desk roles of a member. Roles that it loses end at once; roles that it gains begin after the delay. A
-    /// later call replaces an announced one. Owner only.
+    /// @notice Sets the desk roles of a member. Roles that it loses end at once; roles that it gains begin after the
+    /// delay. A later call replaces an announced one. Owner only.
     /// @param member The member; not zero.
     /// @param roles A sum of `PROPOSER` and `APPROVER`; zero removes the member.
     function setDeskMember(address member, uint256 roles) external;
 
-    /// @notice Switches the rule that a second member must execute: on at once, which also takes back an announcement, or off
-    /// after the delay. It is on from the start. Owner only.
+    /// @notice Switches the rule that a second member must execute: on at once, which also takes back an announcement,
+    /// or off after the delay. It is on from the start. Owner only.
     /// @param required Whether it is on.
     function requireSecondApprover(bool required) external;
 
@@ -138,8 +138,8 @@ interface ITransferAgent {
     /// @return id Its id, see `instructionId`.
     function propose(Instruction calldata instruction) external returns (bytes32 id);
 
-    /// @notice Executes a pending instruction. Desk role: `APPROVER`. The caller must not be the proposer while a second
-    /// approver is required. The proposer must still be on the desk.
+    /// @notice Executes a pending instruction. Desk role: `APPROVER`. The caller must not be the proposer while a
+    /// second approver is required. The proposer must still be on the desk.
     /// @param instruction The instruction, exactly as proposed.
     function execute(Instruction calldata instruction) external;
 
