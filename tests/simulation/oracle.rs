@@ -76,7 +76,8 @@ fn nothing_sleeps(facts: &Facts) -> Broken {
         .map(|s| s.operation.as_str())
         .collect();
     for op in facts.operations.iter().filter(|o| o.status == "pending" || o.status == "submitted") {
-        if !op.waits && !(op.status == "submitted" && on_chain.contains(op.id.as_str())) {
+        let is_awake = op.waits || op.status == "submitted" && on_chain.contains(op.id.as_str());
+        if !is_awake {
             return Err(format!("{} is {} and sleeps for ever: {}", op.id, op.status, op.note));
         }
     }

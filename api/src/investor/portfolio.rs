@@ -229,7 +229,7 @@ async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Hol
     let tranches = holding::tranches(tx, &p.offering_id, &[p.wallet_address.0]).await?;
     let locks: Vec<_> = tranches.iter().filter(|t| t.partition_id == p.partition_id).collect();
     let units =
-        |endless: bool| locks.iter().filter(|t| (t.release_at == ledger::NEVER) == endless).map(|t| t.quantity.0);
+        |endless: bool| locks.iter().filter(move |t| (t.release_at == ledger::NEVER) == endless).map(|t| t.quantity.0);
     // Units frozen without end overlap the locks, and an order may freeze more than is held.
     let locked = units(false).sum::<u128>().max(units(true).sum()).min(p.balance.0);
     let decimals = u32::try_from(p.token_decimals).unwrap_or(0);

@@ -20,8 +20,7 @@ pub use attention::{Attention, attention};
 pub use history::{Transition, history};
 pub use list::{
     WAITS_FOR_LANE, asleep, by_batch, find, find_live, find_same_call, last_of_batch, parked, unfinished_overdue,
-    waiting_for,
-    waiting_for_lane,
+    waiting_for, waiting_for_lane,
 };
 pub use many::{chains, find_all, park, postpone_all, release, save_all, transition_all, versions};
 pub use new::{NewOperation, NewStep, WAKE_AGAIN_SECONDS, find_by_key, insert, insert_all};
