@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
 import {IERC1155Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
@@ -60,7 +61,7 @@ contract CanTransferTest is World {
             assertLe(c.amount, movable, "only what was transferable");
         } else {
             bytes memory expected = abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, to, partition, c.amount, reason
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, to, partition, c.amount, reason
             );
             assertEq(answer, expected, "its own reason");
         }
@@ -80,7 +81,7 @@ contract CanTransferTest is World {
         bytes memory expected = to == address(0)
             ? abi.encodeWithSelector(IERC1155Errors.ERC1155InvalidReceiver.selector, to)
             : abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, to, partition, c.amount, reason
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, to, partition, c.amount, reason
             );
         assertEq(answer, expected, "its own reason");
     }

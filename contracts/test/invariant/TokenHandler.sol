@@ -4,22 +4,18 @@ pragma solidity 0.8.37;
 import {PlatformSecurityToken7518} from "../../src/PlatformSecurityToken7518.sol";
 import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
-import {Test} from "../Test.sol";
+import {TokenActors} from "./TokenActors.sol";
 
 /// @notice Calls every function that changes a token, as an agent with every role or as a holder, and records the expected
 /// state. A rule of a single call is checked here and its failure is kept in `broken`, because a revert of the handler
 /// would only discard the call.
-contract TokenHandler is Test {
-    uint256 public constant ACTORS = 6;
-    uint256 public constant PARTITIONS = 3;
-
+contract TokenHandler is TokenActors {
     /// @notice An operation that was executed.
     struct Spent {
         bytes32 kind;
         uint256 opId;
     }
 
-    PlatformSecurityToken7518 public immutable token;
     DemoCoin public immutable coin;
 
     /// @notice The first rule that failed, or empty.
@@ -36,8 +32,7 @@ contract TokenHandler is Test {
     address[] private _retired;
     uint256 private _lastOpId;
 
-    constructor(PlatformSecurityToken7518 token_, DemoCoin coin_) {
-        token = token_;
+    constructor(PlatformSecurityToken7518 token_, DemoCoin coin_) TokenActors(token_) {
         coin = coin_;
         coin_.approve(address(token_), type(uint256).max);
     }
@@ -309,11 +304,6 @@ contract TokenHandler is Test {
         vm.warp(block.timestamp + 1 + time % 10);
     }
 
-    function actor(uint256 a) public view returns (address) {
-        address current = _actors[_place(a)];
-        return current == address(0) ? nth(_place(a)) : current;
-    }
-
     function spentCount() external view returns (uint256) {
         return _spent.length;
     }
@@ -321,8 +311,6 @@ contract TokenHandler is Test {
     function spent(uint256 index) external view returns (Spent memory) {
         return _spent[index];
     }
-
-    mapping(uint256 place => address) private _actors;
 
     /// @dev The fuzzer likes small numbers. Mixed ones reach every branch.
     function _mixed(uint256 seed) private view returns (uint256) {
@@ -356,33 +344,8 @@ contract TokenHandler is Test {
         }
     }
 
-    function _place(uint256 a) private pure returns (uint256) {
-        return a % ACTORS;
-    }
-
     function _partition(uint256 seed) private pure returns (uint256) {
         return 1 + (seed & 0xff) % PARTITIONS;
-    }
-
-    function _line(uint256 a, uint256 units) private view returns (bytes32) {
-        return bytes32(abi.encodePacked(actor(a), uint96(units)));
-    }
-
-    /// @dev A hash of everything that the token stores of a wallet in its partitions.
-    function _picture(address wallet) private view returns (bytes32 picture) {
-        for (uint256 partition = 1; partition <= PARTITIONS; ++partition) {
-            IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(wallet, partition);
-            picture = keccak256(
-                abi.encode(
-                    picture,
-                    token.balanceOf(wallet, partition),
-                    token.lockedBalanceOf(wallet, partition),
-                    token.getFrozenTokens(wallet, partition),
-                    token.isWhitelisted(wallet, partition),
-                    tranches
-                )
-            );
-        }
     }
 
     function _next() private returns (uint256) {

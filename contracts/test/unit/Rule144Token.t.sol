@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {PlatformSecurityToken7518} from "../../src/PlatformSecurityToken7518.sol";
 import {Rule144} from "../../src/Rule144.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 
@@ -53,7 +54,7 @@ contract Rule144TokenTest is World {
         _assertCanTransfer(FREE, 1, 0);
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, RULED, 1, bytes32("rule144_holding")
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, RULED, 1, bytes32("rule144_holding")
             )
         );
         vm.prank(alice);
@@ -107,7 +108,7 @@ contract Rule144TokenTest is World {
         (amounts[0], amounts[1]) = (6, 5);
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, RULED, 5, bytes32("rule144_volume")
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, RULED, 5, bytes32("rule144_volume")
             )
         );
         vm.prank(alice);

@@ -5,6 +5,7 @@ import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
@@ -47,9 +48,9 @@ contract TokenCustodyTest is World {
 
     function testFreezeOfZeroAddressReverts() public {
         vm.startPrank(officer);
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         token.freezeAddress(address(0), "");
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         token.unFreeze(address(0), "");
         vm.stopPrank();
     }
@@ -61,7 +62,7 @@ contract TokenCustodyTest is World {
         assertEq(token.frozenAmong(new bytes32[](0)), 0, "empty");
         freeze(nth(255));
         assertEq(token.frozenAmong(pageOf(0, 256, 1)) >> 255, 1, "last bit");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PageTooLong.selector, 257));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PageTooLong.selector, 257));
         token.frozenAmong(pageOf(0, 257, 1));
     }
 
@@ -94,7 +95,7 @@ contract TokenCustodyTest is World {
     function testForceTransferWithMalformedDataReverts() public {
         freeze(alice);
         for (uint256 length = 1; length < 32; length += 10) {
-            vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.MalformedData.selector, length));
+            vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.MalformedData.selector, length));
             _force(bob, 1, new bytes(length));
         }
         vm.expectRevert(IOperations.OperationIdZero.selector);
@@ -102,23 +103,23 @@ contract TokenCustodyTest is World {
     }
 
     function testForceTransferBadInputReverts() public {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotFrozen.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressNotFrozen.selector, alice));
         _force(bob, 1, "");
         freeze(alice);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice));
         _force(bob, 0, "");
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         _force(address(0), 1, "");
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.BalanceTooLow.selector, alice, REG_D, 100, 101)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.BalanceTooLow.selector, alice, REG_D, 100, 101)
         );
         _force(bob, 101, "");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, alice));
         _force(alice, 1, "");
         freeze(bob);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, bob));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, bob));
         _force(bob, 1, "");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.BalanceTooLow.selector, alice, 3, 0, 1));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.BalanceTooLow.selector, alice, 3, 0, 1));
         vm.prank(custodian);
         token.forceTransfer(alice, carol, 3, 1, "");
     }
@@ -170,7 +171,7 @@ contract TokenCustodyTest is World {
         emit IERC7943MultiToken.ForcedTransfer(alice, bob, REG_D, 50);
         assertTrue(token.forcedTransfer(alice, bob, REG_D, 50), "true");
         assertEq(token.getFrozenTokens(alice, REG_D), 50, "frozen units taken too");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotFrozen.selector, bob));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressNotFrozen.selector, bob));
         token.forcedTransfer(bob, carol, REG_D, 1);
         vm.stopPrank();
     }

@@ -7,6 +7,7 @@ import {Roles} from "../../src/Roles.sol";
 import {TokenFactory} from "../../src/TokenFactory.sol";
 import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {ITokenFactory} from "../../src/interfaces/ITokenFactory.sol";
 import {World} from "../World.sol";
 
@@ -98,12 +99,12 @@ contract TokenFactoryTest is World {
 
     function testDeployTokenWithTooLargeCapReverts() public {
         uint256 cap = uint256(type(uint96).max) + 1;
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, cap));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, cap));
         vm.prank(issuer);
         factory.deployToken(OTHER, "OFF2", cap, twoPartitions());
         IPlatformSecurityToken7518.PartitionTerms[] memory terms = twoPartitions();
         terms[1].cap = cap;
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, cap));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, cap));
         vm.prank(issuer);
         factory.deployToken(OTHER, "OFF2", CAP, terms);
         assertEq(factory.tokenOf(OTHER), address(0), "nothing stays");
@@ -139,17 +140,17 @@ contract TokenFactoryTest is World {
     }
 
     function testInitializeTwiceReverts() public {
-        vm.expectRevert(IPlatformSecurityToken7518.AlreadyInitialized.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.AlreadyInitialized.selector);
         token.initialize("AGAIN", CAP, twoPartitions());
     }
 
     function testImplementationIsSealed() public {
-        vm.expectRevert(IPlatformSecurityToken7518.AlreadyInitialized.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.AlreadyInitialized.selector);
         implementation.initialize("IMPL", CAP, twoPartitions());
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PartitionCountOutOfRange.selector, 33));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PartitionCountOutOfRange.selector, 33));
         vm.prank(issuer);
         implementation.addPartition(33, twoPartitions()[0]);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 1));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 1));
         vm.prank(issuer);
         implementation.mintPage(1, 1, 0, page(alice, 1));
         assertEq(implementation.offeringId(), bytes32(0), "no offering");
@@ -179,12 +180,12 @@ contract TokenFactoryTest is World {
     }
 
     function _expectSymbol(string memory symbol, uint256 length) private {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.SymbolLengthOutOfRange.selector, length));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.SymbolLengthOutOfRange.selector, length));
         _deploy(OTHER, symbol, CAP);
     }
 
     function _expectCount(uint256 count) private {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PartitionCountOutOfRange.selector, count));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PartitionCountOutOfRange.selector, count));
         vm.prank(issuer);
         factory.deployToken(OTHER, "OFF2", CAP, _partitions(count));
     }

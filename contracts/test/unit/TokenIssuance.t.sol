@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
@@ -71,7 +72,9 @@ contract TokenIssuanceTest is World {
     }
 
     function testBatchMintToUnlistedHolderReverts() public {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.HolderNotWhitelisted.selector, alice, REG_D));
+        vm.expectRevert(
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.HolderNotWhitelisted.selector, alice, REG_D)
+        );
         vm.prank(issuer);
         token.batchMint(1, REG_D, page(alice, 10));
         assertFalse(token.isOperationExecuted("mint", 1), "a revert spends no id");
@@ -90,7 +93,7 @@ contract TokenIssuanceTest is World {
         _expectMint(
             REG_S,
             page(alice, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.CapExceeded.selector, REG_S, CAP / 2, CAP / 2 + 1)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.CapExceeded.selector, REG_S, CAP / 2, CAP / 2 + 1)
         );
     }
 
@@ -100,7 +103,7 @@ contract TokenIssuanceTest is World {
         _expectMint(
             REG_D,
             page(alice, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.CapExceeded.selector, 0, CAP, CAP + 1)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.CapExceeded.selector, 0, CAP, CAP + 1)
         );
         assertEq(token.totalSupply(), CAP, "exactly full");
     }
@@ -112,28 +115,30 @@ contract TokenIssuanceTest is World {
         _expectMint(
             REG_D,
             lines,
-            abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, uint256(type(uint96).max) + 1)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, uint256(type(uint96).max) + 1)
         );
     }
 
     function testMintToZeroAddressReverts() public {
-        _expectMint(REG_D, page(address(0), 1), abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector));
+        _expectMint(
+            REG_D, page(address(0), 1), abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAddress.selector)
+        );
     }
 
     function testMintOfZeroUnitsReverts() public {
         _expectMint(
-            REG_D, page(alice, 0), abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice)
+            REG_D, page(alice, 0), abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice)
         );
     }
 
     function testMintOfAnEmptyPageReverts() public {
-        _expectMint(REG_D, new bytes32[](0), abi.encodeWithSelector(IPlatformSecurityToken7518.EmptyPage.selector));
+        _expectMint(REG_D, new bytes32[](0), abi.encodeWithSelector(IPlatformSecurityTokenErrors.EmptyPage.selector));
     }
 
     function testMintToAFrozenHolderReverts() public {
         freeze(alice);
         _expectMint(
-            REG_D, page(alice, 1), abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, alice)
+            REG_D, page(alice, 1), abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, alice)
         );
     }
 
@@ -142,7 +147,7 @@ contract TokenIssuanceTest is World {
         _expectMint(
             partition,
             page(alice, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, partition)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, partition)
         );
     }
 
@@ -156,7 +161,7 @@ contract TokenIssuanceTest is World {
     function testPageWithOneBadLineReverts() public {
         bytes32[] memory lines = pageOf(0, 5, 10);
         lines[4] = line(address(0), 10);
-        _expectMint(REG_D, lines, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector));
+        _expectMint(REG_D, lines, abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAddress.selector));
         assertEq(token.balanceOf(nth(0), REG_D), 0, "first line undone");
         assertEq(token.totalSupply(), 0, "supply");
     }
@@ -189,13 +194,13 @@ contract TokenIssuanceTest is World {
 
     function testBatchWhitelistBadInputReverts() public {
         vm.prank(officer);
-        vm.expectRevert(IPlatformSecurityToken7518.EmptyPage.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.EmptyPage.selector);
         token.batchWhitelist(REG_D, new address[](0), true);
         vm.prank(officer);
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         token.batchWhitelist(REG_D, one(address(0)), true);
         vm.prank(officer);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 3));
         token.batchWhitelist(3, one(alice), true);
     }
 
@@ -238,7 +243,7 @@ contract TokenIssuanceTest is World {
     }
 
     function _expectRelease(uint256 releaseAt) private {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ReleaseTimeOutOfRange.selector, releaseAt));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReleaseTimeOutOfRange.selector, releaseAt));
         vm.prank(issuer);
         token.mintPage(1000, REG_D, releaseAt, page(alice, 1));
     }

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {Roles} from "../../src/Roles.sol";
-import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 
 contract TokenLocksTest is World {
@@ -123,7 +122,7 @@ contract TokenLocksTest is World {
             lock(alice, REG_D, 1, START + 100 - i);
         }
         assertEq(token.tranchesOf(alice, REG_D).length, 16, "full");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.TooManyLocks.selector, alice, REG_D));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.TooManyLocks.selector, alice, REG_D));
         vm.prank(issuer);
         token.lockTokens(alice, REG_D, 1, START + 200);
         lock(alice, REG_D, 5, START + 90);
@@ -135,13 +134,13 @@ contract TokenLocksTest is World {
 
     function testLockAboveTheBalanceReverts() public {
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockExceedsBalance.selector, alice, REG_D, 1000, 1001)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.LockExceedsBalance.selector, alice, REG_D, 1000, 1001)
         );
         vm.prank(issuer);
         token.lockTokens(alice, REG_D, 1001, START + 10);
         lock(alice, REG_D, 600, START + 10);
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockExceedsBalance.selector, alice, REG_D, 1000, 1001)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.LockExceedsBalance.selector, alice, REG_D, 1000, 1001)
         );
         vm.prank(issuer);
         token.lockTokens(alice, REG_D, 401, START + 20);
@@ -154,16 +153,16 @@ contract TokenLocksTest is World {
             REG_D,
             large,
             START + 1,
-            abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, large)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, large)
         );
         _expectLock(
-            alice, REG_D, 0, START + 1, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice)
+            alice, REG_D, 0, START + 1, abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice)
         );
         _expectLock(
-            address(0), REG_D, 1, START + 1, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector)
+            address(0), REG_D, 1, START + 1, abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAddress.selector)
         );
         _expectLock(
-            alice, 3, 1, START + 1, abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3)
+            alice, 3, 1, START + 1, abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 3)
         );
         uint256[4] memory times = [uint256(0), START, START + YEARS_20 + 1, type(uint256).max];
         for (uint256 i; i < times.length; ++i) {
@@ -172,7 +171,7 @@ contract TokenLocksTest is World {
                 REG_D,
                 1,
                 times[i],
-                abi.encodeWithSelector(IPlatformSecurityToken7518.ReleaseTimeOutOfRange.selector, times[i])
+                abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReleaseTimeOutOfRange.selector, times[i])
             );
         }
     }
@@ -182,34 +181,34 @@ contract TokenLocksTest is World {
             3,
             START + 1,
             page(alice, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 3)
         );
         _expectBatch(
-            REG_D, START + 1, new bytes32[](0), abi.encodeWithSelector(IPlatformSecurityToken7518.EmptyPage.selector)
+            REG_D, START + 1, new bytes32[](0), abi.encodeWithSelector(IPlatformSecurityTokenErrors.EmptyPage.selector)
         );
         _expectBatch(
             REG_D,
             START,
             page(alice, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.ReleaseTimeOutOfRange.selector, START)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReleaseTimeOutOfRange.selector, START)
         );
         _expectBatch(
             REG_D,
             START + 1,
             page(alice, 0),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice)
         );
         _expectBatch(
             REG_D,
             START + 1,
             page(address(0), 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAddress.selector)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAddress.selector)
         );
         _expectBatch(
             REG_D,
             START + 1,
             page(bob, 1),
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockExceedsBalance.selector, bob, REG_D, 0, 1)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.LockExceedsBalance.selector, bob, REG_D, 0, 1)
         );
     }
 
@@ -257,7 +256,7 @@ contract TokenLocksTest is World {
         whitelist(bob, REG_D);
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, REG_D, 101, bytes32("locked")
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, REG_D, 101, bytes32("locked")
             )
         );
         vm.prank(alice);
@@ -274,73 +273,14 @@ contract TokenLocksTest is World {
         assertEq(token.tranchesOf(alice, REG_D).length, 16, "and the locks stay");
     }
 
-    function testReleaseLockFreesUnitsAtOnce() public {
-        lock(alice, REG_D, 300, START + 10);
-        bytes memory call = abi.encodeCall(token.releaseLock, (900, alice, REG_D, 100, START + 10, 0));
-        vm.expectEmit(address(token));
-        emit IOperations.OperationExecuted(900, "release_lock", keccak256(call));
-        vm.expectEmit(address(token));
-        emit IPlatformSecurityToken7518.LockReleased(alice, REG_D, 100, START + 10, 0);
-        _release(900, 100, START + 10, 0);
-        assertEq(token.lockedBalanceOf(alice, REG_D), 200, "rest");
-        assertTrue(token.isOperationExecuted("release_lock", 900), "number");
-        _release(901, 200, START + 10, START);
-        assertEq(token.tranchesOf(alice, REG_D).length, 0, "gone");
-    }
-
-    function testReleaseLockBringsATimeForward() public {
-        lock(alice, REG_D, 1, START + 10);
-        lock(alice, REG_D, 2, START + 20);
-        lock(alice, REG_D, 4, START + 30);
-        _release(900, 2, START + 20, START + 10);
-        IPlatformSecurityToken7518.Tranche[] memory tranches = token.tranchesOf(alice, REG_D);
-        assertEq(tranches.length, 2, "one time less");
-        _expectTranche(tranches[0], 3, START + 10);
-        _expectTranche(tranches[1], 4, START + 30);
-        _release(901, 1, START + 30, START + 5);
-        tranches = token.tranchesOf(alice, REG_D);
-        _expectTranche(tranches[0], 1, START + 5);
-        _expectTranche(tranches[2], 3, START + 30);
-    }
-
-    function testReleaseLockRefused() public {
-        lock(alice, REG_D, 300, START + 10);
-        _expectRelease(0, START + 10, 0, abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice));
-        _expectRelease(
-            301,
-            START + 10,
-            0,
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockTooSmall.selector, alice, REG_D, START + 10, 300)
-        );
-        _expectRelease(
-            1,
-            START + 11,
-            0,
-            abi.encodeWithSelector(IPlatformSecurityToken7518.LockTooSmall.selector, alice, REG_D, START + 11, 0)
-        );
-        _expectRelease(
-            1,
-            START + 10,
-            START + 10,
-            abi.encodeWithSelector(IPlatformSecurityToken7518.ReleaseTimeOutOfRange.selector, START + 10)
-        );
-        vm.expectRevert(
-            abi.encodeWithSelector(
-                IAgentGated.NotAuthorized.selector, issuer, token.releaseLock.selector, Roles.COMPLIANCE
-            )
-        );
-        vm.prank(issuer);
-        token.releaseLock(900, alice, REG_D, 1, START + 10, 0);
-    }
-
     function testSetFrozenTokensBadInputReverts() public {
         uint256 large = uint256(type(uint96).max) + 1;
         vm.startPrank(officer);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, large));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, large));
         token.setFrozenTokens(alice, REG_D, large);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 3));
         token.setFrozenTokens(alice, 3, 1);
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         token.setFrozenTokens(address(0), REG_D, 1);
         vm.stopPrank();
     }
@@ -378,16 +318,6 @@ contract TokenLocksTest is World {
         vm.stopPrank();
     }
 
-    function _release(uint256 opId, uint256 units, uint256 releaseAt, uint256 newReleaseAt) private {
-        vm.prank(officer);
-        token.releaseLock(opId, alice, REG_D, units, releaseAt, newReleaseAt);
-    }
-
-    function _expectRelease(uint256 units, uint256 releaseAt, uint256 newReleaseAt, bytes memory reason) private {
-        vm.expectRevert(reason);
-        _release(900, units, releaseAt, newReleaseAt);
-    }
-
     function _expectTranche(IPlatformSecurityToken7518.Tranche memory tranche, uint256 units, uint256 releaseAt)
         private
         pure
@@ -397,7 +327,7 @@ contract TokenLocksTest is World {
     }
 
     function _expectNothing() private {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.NothingToUnlock.selector, alice, REG_D));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.NothingToUnlock.selector, alice, REG_D));
         vm.prank(payer);
         token.unlockToken(alice, REG_D);
     }

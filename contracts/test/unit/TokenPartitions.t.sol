@@ -3,6 +3,7 @@ pragma solidity 0.8.37;
 
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 
 contract TokenPartitionsTest is World {
@@ -19,15 +20,15 @@ contract TokenPartitionsTest is World {
     }
 
     function testAddPartitionOutOfOrderReverts() public {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PartitionOutOfOrder.selector, 3, 2));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PartitionOutOfOrder.selector, 3, 2));
         _add(2, 50, false, false);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PartitionOutOfOrder.selector, 3, 4));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PartitionOutOfOrder.selector, 3, 4));
         _add(4, 50, false, false);
     }
 
     function testAddPartitionAboveUint96Reverts() public {
         uint256 cap = uint256(type(uint96).max) + 1;
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, cap));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, cap));
         _add(3, cap, false, false);
     }
 
@@ -35,7 +36,7 @@ contract TokenPartitionsTest is World {
         for (uint256 id = 3; id <= 32; ++id) {
             _add(id, 1, false, false);
         }
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.PartitionCountOutOfRange.selector, 33));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.PartitionCountOutOfRange.selector, 33));
         _add(33, 1, false, false);
         assertEq(token.partitionCount(), 32, "full");
     }
@@ -47,7 +48,7 @@ contract TokenPartitionsTest is World {
         _setCap(REG_D, 40);
         assertEq(token.partitionOf(REG_D).cap, 40, "cap");
         assertEq(token.partitionOf(REG_D).supply, 40, "supply stays");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.CapBelowSupply.selector, REG_D, 39, 40));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.CapBelowSupply.selector, REG_D, 39, 40));
         _setCap(REG_D, 39);
     }
 
@@ -60,15 +61,15 @@ contract TokenPartitionsTest is World {
         assertEq(token.totalCap(), 42, "cap");
         assertEq(token.totalSupply(), 42, "supply stays");
         assertEq(token.partitionCount(), 2, "count stays");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.CapBelowSupply.selector, 0, 41, 42));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.CapBelowSupply.selector, 0, 41, 42));
         _setCap(0, 41);
     }
 
     function testSetCapBadInputReverts() public {
         uint256 cap = uint256(type(uint96).max) + 1;
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AmountTooLarge.selector, cap));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AmountTooLarge.selector, cap));
         _setCap(0, cap);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 9));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 9));
         _setCap(9, 1);
     }
 
@@ -91,16 +92,16 @@ contract TokenPartitionsTest is World {
         emit IERC7518.TransferRestrictionRemoved(REG_D);
         assertTrue(token.removeRestriction(REG_D), "true");
         assertFalse(token.isRestricted(REG_D), "free");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.NotRestricted.selector, REG_D));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.NotRestricted.selector, REG_D));
         token.removeRestriction(REG_D);
         vm.stopPrank();
     }
 
     function testRestrictionOfAnUnknownPartitionReverts() public {
         vm.startPrank(officer);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 3));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 3));
         token.restrictTransfer(3);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 0));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 0));
         token.removeRestriction(0);
         vm.stopPrank();
     }
@@ -109,7 +110,7 @@ contract TokenPartitionsTest is World {
         assertFalse(token.isRestricted(7), "not restricted");
         assertEq(token.totalSupply(7), 0, "no supply");
         assertEq(token.balanceOf(alice, 7), 0, "no balance");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.UnknownPartition.selector, 7));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.UnknownPartition.selector, 7));
         token.partitionOf(7);
     }
 

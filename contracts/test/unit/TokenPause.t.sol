@@ -6,6 +6,7 @@ import {Roles} from "../../src/Roles.sol";
 import {TokenFactory} from "../../src/TokenFactory.sol";
 import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 
 /// @notice The pause of a whole token, and the way out of a defective implementation.
@@ -27,12 +28,12 @@ contract TokenPauseTest is World {
         assertEq(reason, "paused", "mint");
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, REG_D, 1, bytes32("paused")
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, REG_D, 1, bytes32("paused")
             )
         );
         vm.prank(alice);
         token.safeTransferFrom(alice, bob, REG_D, 1, "");
-        vm.expectRevert(IPlatformSecurityToken7518.TokenPaused.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.TokenPaused.selector);
         vm.prank(issuer);
         token.mintPage(900, REG_S, 0, page(alice, 1));
     }

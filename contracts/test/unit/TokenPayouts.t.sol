@@ -5,6 +5,7 @@ import {Roles} from "../../src/Roles.sol";
 import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {HostileCoin} from "../hostile/HostileCoin.sol";
 import {IERC20Errors} from "@openzeppelin/contracts/interfaces/draft-IERC6093.sol";
@@ -71,7 +72,7 @@ contract TokenPayoutsTest is World {
 
     function testBatchPayoutWithOneBadLineReverts() public {
         freeze(nth(2));
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, nth(2)));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, nth(2)));
         _page(1, pageOf(0, 3, 40));
         assertEq(coin.balanceOf(nth(0)), 0, "nobody is paid");
         assertFalse(token.isOperationExecuted("payout_page", 1), "id stays");
@@ -79,7 +80,7 @@ contract TokenPayoutsTest is World {
 
     function testPayoutToFrozenReverts() public {
         freeze(alice);
-        bytes memory frozen = abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, alice);
+        bytes memory frozen = abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, alice);
         vm.startPrank(payer);
         vm.expectRevert(frozen);
         token.payout(alice, 1);
@@ -93,19 +94,19 @@ contract TokenPayoutsTest is World {
 
     function testPayoutBadInputReverts() public {
         vm.startPrank(payer);
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         token.payout(address(0), 1);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice));
         token.payout(alice, 0);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.NotAContract.selector, address(0)));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.NotAContract.selector, address(0)));
         token.payout(1, address(0), alice, 1);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.NotAContract.selector, stranger));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.NotAContract.selector, stranger));
         token.batchPayout(1, stranger, page(alice, 1));
-        vm.expectRevert(IPlatformSecurityToken7518.EmptyPage.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.EmptyPage.selector);
         token.batchPayout(1, address(coin), new bytes32[](0));
-        vm.expectRevert(IPlatformSecurityToken7518.EmptyPage.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.EmptyPage.selector);
         token.batchPayout(new address[](0), new uint256[](0));
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 2));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 1, 2));
         token.batchPayout(one(alice), new uint256[](2));
         vm.stopPrank();
     }
@@ -118,9 +119,9 @@ contract TokenPayoutsTest is World {
         assertEq(token.payoutAsset(), address(0), "unset");
         (address[] memory to, uint256[] memory amounts) = _two(alice, 5, bob, 7);
         vm.startPrank(payer);
-        vm.expectRevert(IPlatformSecurityToken7518.PayoutAssetUnset.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.PayoutAssetUnset.selector);
         token.payout(alice, 1);
-        vm.expectRevert(IPlatformSecurityToken7518.PayoutAssetUnset.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.PayoutAssetUnset.selector);
         token.batchPayout(to, amounts);
         vm.stopPrank();
     }
@@ -147,14 +148,14 @@ contract TokenPayoutsTest is World {
     function testPayoutOfAnAssetThatTakesAFeeReverts() public {
         coin.setMode(alice, HostileCoin.Mode.TakesFee);
         bytes memory short =
-            abi.encodeWithSelector(IPlatformSecurityToken7518.ReceivedDiffers.selector, alice, 500, 499);
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReceivedDiffers.selector, alice, 500, 499);
         vm.expectRevert(short);
         _page(1, page(alice, 500));
         vm.startPrank(payer);
         vm.expectRevert(short);
         token.payout(alice, 500);
         coin.setMode(alice, HostileCoin.Mode.SendsBack);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ReceivedDiffers.selector, alice, 500, 501));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReceivedDiffers.selector, alice, 500, 501));
         token.payout(1, address(coin), alice, 500);
         vm.stopPrank();
     }
@@ -162,7 +163,7 @@ contract TokenPayoutsTest is World {
     function testPayoutThatLeavesThePayeeWithLessReverts() public {
         coin.mint(alice, 10);
         coin.setMode(alice, HostileCoin.Mode.TakesFee);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ReceivedDiffers.selector, alice, 1, 0));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ReceivedDiffers.selector, alice, 1, 0));
         _page(1, page(alice, 1));
     }
 

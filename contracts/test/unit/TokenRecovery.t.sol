@@ -5,6 +5,7 @@ import {IERC7518} from "../../src/interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
@@ -109,7 +110,7 @@ contract TokenRecoveryTest is World {
 
     function testRetiredWalletCannotBeUsedAgain() public {
         _recover(alice, bob, 900);
-        bytes memory retired = abi.encodeWithSelector(IPlatformSecurityToken7518.AddressRetired.selector, alice, bob);
+        bytes memory retired = abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressRetired.selector, alice, bob);
         vm.expectRevert(retired);
         vm.prank(officer);
         token.unFreeze(alice, "");
@@ -117,7 +118,7 @@ contract TokenRecoveryTest is World {
         _recover(alice, carol, 901);
         vm.expectRevert(retired);
         _recover(bob, alice, 901);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, alice));
         vm.prank(issuer);
         token.mintPage(902, REG_D, 0, page(alice, 1));
         freeze(alice);
@@ -170,7 +171,7 @@ contract TokenRecoveryTest is World {
         for (uint256 i = 1; i <= 16; ++i) {
             lock(alice, REG_D, 1, START + i);
         }
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.TooManyLocks.selector, bob, REG_D));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.TooManyLocks.selector, bob, REG_D));
         _recover(alice, bob, 900);
         vm.prank(officer);
         token.releaseLock(901, alice, REG_D, 1, START + 16, START + 15);
@@ -205,7 +206,7 @@ contract TokenRecoveryTest is World {
     }
 
     function testReinstateTakesAMistypedWalletBack() public {
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotRetired.selector, stranger));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressNotRetired.selector, stranger));
         _reinstate(stranger, 901);
         _recover(stranger, bob, 900);
         vm.expectEmit(address(token));
@@ -226,7 +227,9 @@ contract TokenRecoveryTest is World {
         _reinstate(alice, 901);
         vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 900));
         _recover(alice, bob, 900);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.RecoveryOutOfOrder.selector, alice, 900, 899));
+        vm.expectRevert(
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryOutOfOrder.selector, alice, 900, 899)
+        );
         _recover(alice, carol, 899);
         _recover(bob, alice, 902);
         assertEq(token.balanceOf(alice, REG_D), 100, "back");
@@ -241,16 +244,16 @@ contract TokenRecoveryTest is World {
     }
 
     function testRecoveryBadInputReverts() public {
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         _recover(address(0), bob, 900);
-        vm.expectRevert(IPlatformSecurityToken7518.ZeroAddress.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.ZeroAddress.selector);
         _recover(alice, address(0), 900);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.RecoveryToItself.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryToItself.selector, alice));
         _recover(alice, alice, 900);
         vm.expectRevert(IOperations.OperationIdZero.selector);
         _recover(alice, bob, 0);
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.RecoveryOutOfOrder.selector, alice, 0, uint256(1) << 88)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryOutOfOrder.selector, alice, 0, uint256(1) << 88)
         );
         _recover(alice, bob, 1 << 88);
         assertEq(token.lastRecoveryOf(alice), 0, "no number is kept");

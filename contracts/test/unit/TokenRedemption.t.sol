@@ -5,6 +5,7 @@ import {Roles} from "../../src/Roles.sol";
 import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
@@ -67,18 +68,18 @@ contract TokenRedemptionTest is World {
         token.redeem(900, alice, REG_D, 1);
         vm.startPrank(officer);
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.BalanceTooLow.selector, alice, REG_D, 100, 101)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.BalanceTooLow.selector, alice, REG_D, 100, 101)
         );
         token.redeem(900, alice, REG_D, 101);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.ZeroAmount.selector, alice));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.ZeroAmount.selector, alice));
         token.redeem(900, alice, REG_D, 0);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.BalanceTooLow.selector, alice, 3, 0, 1));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.BalanceTooLow.selector, alice, 3, 0, 1));
         token.redeem(900, alice, 3, 1);
         vm.stopPrank();
     }
 
     function testHolderRedeemsOnlyWhereTheIssuerAllowsIt() public {
-        vm.expectRevert(IPlatformSecurityToken7518.RedemptionNotAllowed.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.RedemptionNotAllowed.selector);
         vm.prank(alice);
         token.redeemOwn(REG_D, 10);
         vm.expectEmit(address(token));
@@ -123,7 +124,7 @@ contract TokenRedemptionTest is World {
     function _refused(uint256 units, bytes32 reason) private {
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, address(0), REG_D, units, reason
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, address(0), REG_D, units, reason
             )
         );
         vm.prank(alice);

@@ -2,6 +2,7 @@
 pragma solidity 0.8.37;
 
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
 import {World} from "../World.sol";
 import {ModuleStub} from "../mocks/ModuleStub.sol";
@@ -57,7 +58,7 @@ contract TokenRule144Test is World {
         _expectRefused(1, "rule144_unset");
         (, bytes32 reason) = token.canTransfer(address(0), bob, FLAGGED, 1, "");
         assertEq(reason, "rule144_unset", "mint answer");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.Rule144Unset.selector, FLAGGED));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.Rule144Unset.selector, FLAGGED));
         vm.prank(issuer);
         token.mintPage(900, FLAGGED, 0, page(bob, 1));
     }
@@ -139,7 +140,7 @@ contract TokenRule144Test is World {
         assertEq(given, reason, "reason");
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, FLAGGED, units, reason
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, FLAGGED, units, reason
             )
         );
         _transfer(units);

@@ -7,6 +7,7 @@ import {Rule144} from "../../src/Rule144.sol";
 import {DemoCoin} from "../../src/demo/DemoCoin.sol";
 import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 
 /// @notice An agent that is named for one offering can do nothing in the token of another one.
@@ -78,18 +79,18 @@ contract TokenScopeTest is World {
         vm.prank(alice);
         token.setApprovalForAll(carol, true);
         freeze(carol);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, carol));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, carol));
         vm.prank(carol);
         token.safeTransferFrom(alice, bob, REG_D, 1, "");
         recover(carol, stranger);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressIsFrozen.selector, carol));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressIsFrozen.selector, carol));
         vm.prank(carol);
         token.safeTransferFrom(alice, bob, REG_D, 1, "");
     }
 
     function testThePayeeCannotBeTheToken() public {
         address coin = address(new DemoCoin("Demo Dollar", "DUSD", 6));
-        vm.expectRevert(IPlatformSecurityToken7518.PayeeIsToken.selector);
+        vm.expectRevert(IPlatformSecurityTokenErrors.PayeeIsToken.selector);
         vm.prank(payer);
         token.payout(1, coin, address(token), 1);
     }

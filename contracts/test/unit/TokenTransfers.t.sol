@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {World} from "../World.sol";
 import {
     BurningReceiver,
@@ -101,7 +101,7 @@ contract TokenTransfersTest is World {
         assertEq(reason, "unknown_partition", "reason");
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector, alice, bob, 3, 0, bytes32("unknown_partition")
+                IPlatformSecurityTokenErrors.TransferRefused.selector, alice, bob, 3, 0, bytes32("unknown_partition")
             )
         );
         vm.prank(alice);
@@ -151,7 +151,7 @@ contract TokenTransfersTest is World {
     function testSafeBatchTransferFromWithRepeatedIdsAboveTheBalanceReverts() public {
         vm.expectRevert(
             abi.encodeWithSelector(
-                IPlatformSecurityToken7518.TransferRefused.selector,
+                IPlatformSecurityTokenErrors.TransferRefused.selector,
                 alice,
                 bob,
                 REG_D,
@@ -166,9 +166,9 @@ contract TokenTransfersTest is World {
 
     function testSafeBatchTransferFromOfUnequalArraysReverts() public {
         vm.startPrank(alice);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 1));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 3, 1));
         token.safeBatchTransferFrom(alice, bob, _three(1, 1, 1), new uint256[](1), "");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 1, 3));
         token.safeBatchTransferFrom(alice, bob, new uint256[](1), _three(1, 1, 1), "");
         vm.stopPrank();
     }
@@ -203,9 +203,9 @@ contract TokenTransfersTest is World {
         assertEq(balances[0], 100, "alice d");
         assertEq(balances[1], 0, "bob d");
         assertEq(balances[2], 50, "alice s");
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 3, 0));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 3, 0));
         token.balanceOfBatch(accounts, new uint256[](0));
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.LengthMismatch.selector, 1, 3));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 1, 3));
         token.balanceOfBatch(one(alice), _three(REG_D, REG_D, REG_S));
     }
 
@@ -281,7 +281,9 @@ contract TokenTransfersTest is World {
         assertEq(given, reason, "reason");
         assertFalse(token.canTransfer(from, to, REG_D, units), "ERC-7943 agrees");
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityToken7518.TransferRefused.selector, from, to, REG_D, units, reason)
+            abi.encodeWithSelector(
+                IPlatformSecurityTokenErrors.TransferRefused.selector, from, to, REG_D, units, reason
+            )
         );
         _transfer(from, to, units);
     }

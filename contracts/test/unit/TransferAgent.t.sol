@@ -5,7 +5,7 @@ import {Roles} from "../../src/Roles.sol";
 import {TransferAgent} from "../../src/TransferAgent.sol";
 import {IAgentGated} from "../../src/interfaces/IAgentGated.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
-import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
+import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
 import {ITransferAgent} from "../../src/interfaces/ITransferAgent.sol";
 import {FalseToken} from "../mocks/FalseToken.sol";
 import {TransferAgentFixture} from "./TransferAgentFixture.sol";
@@ -196,7 +196,7 @@ contract TransferAgentTest is TransferAgentFixture {
         instruction.from = bob;
         instruction.to = carol;
         bytes32 id = _propose(instruction);
-        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityToken7518.AddressNotFrozen.selector, bob));
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.AddressNotFrozen.selector, bob));
         _execute(instruction);
         assertEq(_statusOf(id), uint256(ITransferAgent.Status.Pending), "still pending");
     }
