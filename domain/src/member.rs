@@ -1,6 +1,5 @@
 //! Members of an issuer. Decisions about all members are made under the lock of the issuer's row.
 
-use crate::clock::day;
 use crate::db::Tx;
 use crate::sql::sql;
 use crate::user::{Status, User};
@@ -28,7 +27,7 @@ pub async fn page(tx: &mut Tx, issuer_id: &str, limit: i64, offset: i64) -> Resu
 
 /// Counts one more invitation of today; false if the issuer has reached its limit.
 pub async fn count_invitation(tx: &mut Tx, issuer_id: &str, most: u32) -> Result<bool> {
-    let day = day(tx.now());
+    let day = tx.now().format("%Y-%m-%d").to_string();
     let rows = sql("update issuers set invited_on = $2,
             invited_count = case when invited_on = $2 then invited_count + 1 else 1 end
         where id = $1 and (invited_on is null or invited_on <> $2 or invited_count < $3)")

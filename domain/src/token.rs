@@ -10,6 +10,9 @@ use crate::db::Tx;
 use crate::offering::Offering;
 use crate::sql::{insert_into, sql};
 
+/// The longest lock that a token accepts, in days: 20 years.
+pub const LOCK_DAYS_MAX: i64 = 7_305;
+
 /// One row of `tokens`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]

@@ -183,15 +183,20 @@ pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
     Ok(())
 }
 
-/// The number of other active admins. Their rows stay locked until the end of the transaction, so that two admins who remove each
-/// other at once wait for each other.
+/// Locks the rows of all active admins until the end of the transaction, so that two admins who remove each other at once wait for each
+/// other.
+pub async fn lock_admins(tx: &mut Tx) -> Result<()> {
+    sql("update users set status = status where roles like '%admin%' and status = 'active'").execute(tx).await?;
+    Ok(())
+}
+
+/// The number of other active admins.
 pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
     admins_besides(tx, id, id).await
 }
 
-/// The number of active admins besides these two. The rows of all admins stay locked.
+/// The number of active admins besides these two.
 pub async fn admins_besides(tx: &mut Tx, id: &str, other: &str) -> Result<i64> {
-    sql("update users set status = status where roles like '%admin%' and status = 'active'").execute(tx).await?;
     sql("select count(*) from users where roles like '%admin%' and status = 'active' and id not in ($1, $2)")
         .bind((id, other))
         .scalar(tx)

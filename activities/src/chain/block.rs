@@ -1,8 +1,10 @@
 //! Blocks and headers, read by number.
-use alloy::primitives::{Address, B256, U64, U256};
+use alloy::primitives::{Address, B256, U64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+pub use super::header::Header;
+use super::header::RawHeader;
 use crate::{
     chain::{Chain, Tag, proof::has_transactions},
     fault::Fault,
@@ -14,24 +16,6 @@ pub(crate) const METHOD: &str = "eth_getBlockByNumber";
 const BLOCKS_PER_BATCH: u64 = 16;
 /// Headers in one batch: a header is small.
 const HEADERS_PER_BATCH: usize = 100;
-
-/// A block without its transactions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RawHeader")]
-pub struct Header {
-    /// The block number.
-    pub number: u64,
-    /// The block hash.
-    pub hash: B256,
-    /// The hash of the parent block.
-    pub parent_hash: B256,
-    /// The block time, in seconds since 1970.
-    pub timestamp: u64,
-    /// The base fee per unit of gas, in wei; 0 on chains without one.
-    pub base_fee_per_gas: u128,
-    /// The gas limit of the block.
-    pub gas_limit: u64,
-}
 
 /// A block with its transactions.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -71,18 +55,6 @@ pub struct BlockTx {
 }
 
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawHeader {
-    number: U64,
-    hash: B256,
-    parent_hash: B256,
-    timestamp: U64,
-    #[serde(default)]
-    base_fee_per_gas: U256,
-    gas_limit: U64,
-}
-
-#[derive(Deserialize)]
 struct RawBlock {
     #[serde(flatten)]
     header: RawHeader,
@@ -96,19 +68,6 @@ struct RawTx {
     nonce: U64,
     #[serde(default)]
     to: Option<Address>,
-}
-
-impl From<RawHeader> for Header {
-    fn from(raw: RawHeader) -> Header {
-        Header {
-            number: raw.number.to(),
-            hash: raw.hash,
-            parent_hash: raw.parent_hash,
-            timestamp: raw.timestamp.to(),
-            base_fee_per_gas: raw.base_fee_per_gas.saturating_to(),
-            gas_limit: raw.gas_limit.to(),
-        }
-    }
 }
 
 impl From<RawBlock> for Block {

@@ -8,6 +8,7 @@ use std::{
 use alloy::primitives::B256;
 use futures::future::join_all;
 
+use super::watch::{LAG_BLOCKS_MAX, LEAP_BLOCKS, Watch};
 use crate::{
     chain::{
         Chain, Tag,
@@ -19,12 +20,6 @@ use crate::{
     rpc::{Answer, Request, endpoint::Endpoint, pair},
 };
 
-/// An endpoint that is more blocks behind the best head is asked last.
-const LAG_BLOCKS_MAX: u64 = 3;
-/// A head that is so many blocks above all others must be shown by its number too.
-const LEAP_BLOCKS: u64 = 512;
-/// Polls after which all endpoints are asked for their heads.
-const SURVEY_POLLS: u32 = 20;
 /// Without a new block for so many block times all endpoints are asked for their heads.
 const SURVEY_BLOCK_TIMES: u64 = 3;
 
@@ -44,44 +39,6 @@ struct Sight<'a> {
     endpoint: &'a Endpoint,
     head: Header,
     finalized: Option<Header>,
-}
-
-/// What the last polls showed.
-#[derive(Default)]
-pub(crate) struct Watch {
-    polls: u32,
-    head: Option<(u64, B256)>,
-    finalized: Option<B256>,
-    moved_at: u64,
-    surveyed_at: u64,
-    agreed: Option<Header>,
-    reached: u64,
-}
-
-impl Watch {
-    /// Whether all endpoints are asked now.
-    fn is_due(&mut self, heads: &Heads, quorum: usize, now: u64, still_milliseconds: u64) -> bool {
-        let (head, finalized) = ((heads.latest.number, heads.latest.hash), heads.finalized.as_ref().map(|h| h.hash));
-        let far = self.head.is_some_and(|(last, _)| {
-            head.0.saturating_add(LAG_BLOCKS_MAX) < last || head.0 > last.saturating_add(LEAP_BLOCKS)
-        });
-        let moved = self.head != Some(head);
-        // Only a new block or a new final block needs the others' word, so its cost grows with the blocks.
-        let voted = quorum > 1 && (moved || self.finalized != finalized);
-        if moved {
-            self.moved_at = now;
-        }
-        // A clock that was set back starts the pause anew.
-        let over = |since: u64| now.checked_sub(since).is_none_or(|passed| passed >= still_milliseconds);
-        let still = over(self.moved_at) && over(self.surveyed_at);
-        self.polls += 1;
-        let due = far || voted || still || self.polls >= SURVEY_POLLS;
-        if due {
-            (self.polls, self.surveyed_at) = (0, now);
-        }
-        (self.head, self.finalized) = (Some(head), finalized);
-        due
-    }
 }
 
 impl Chain {
@@ -177,7 +134,8 @@ impl Chain {
             return;
         }
         let still = self.config.block_seconds.max(1) * SURVEY_BLOCK_TIMES * 1_000;
-        let due = self.watch().is_due(heads, self.quorum(), (self.now)(), still);
+        let (head, finalized) = ((heads.latest.number, heads.latest.hash), heads.finalized.as_ref().map(|h| h.hash));
+        let due = self.watch().is_due(head, finalized, self.quorum(), (self.now)(), still);
         if due {
             let own = Sight { endpoint, head: heads.latest.header(), finalized: heads.finalized.clone() };
             let sights = self.survey(own).await;

@@ -4,6 +4,7 @@ pub mod block;
 pub mod check;
 pub mod fees;
 pub mod gas;
+pub mod header;
 pub mod heads;
 pub mod inclusion;
 pub mod logs;
@@ -11,6 +12,7 @@ mod proof;
 pub mod receipt;
 pub mod send;
 pub mod simulate;
+mod watch;
 
 use std::{
     collections::BTreeMap,
@@ -23,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    chain::{heads::Watch, proof::Proofs},
+    chain::{proof::Proofs, watch::Watch},
     config::{ChainConfig, ConfigError},
     fault::Fault,
     rpc::{

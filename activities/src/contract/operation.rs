@@ -88,7 +88,7 @@ pub fn kind_of(data: &[u8]) -> Option<B256> {
         Token::lockTokens_0Call::SELECTOR => "lock",
         Token::forceTransferCall::SELECTOR => "force_transfer",
         Token::recoveryAddressCall::SELECTOR => "recovery",
-        Token::payout_0Call::SELECTOR => "payout",
+        Token::payout_1Call::SELECTOR => "payout",
         Token::batchPayout_0Call::SELECTOR => "payout_page",
         Token::redeemCall::SELECTOR => "redeem",
         Token::releaseLockCall::SELECTOR => "release_lock",

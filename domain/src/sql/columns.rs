@@ -1,12 +1,13 @@
 //! A `*` names the columns that this process knew when it first read the table. The server refuses a prepared `*` once another process has
 //! added a column ("cached plan must not change result type"), and every process that still runs would stop.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use sqlx::{Postgres, Transaction};
 
-use super::{ANSWER, Sql, answered};
+use super::answer::{ANSWER, answered};
 use crate::Result;
 
 static KNOWN: Mutex<Option<HashMap<String, Arc<[String]>>>> = Mutex::new(None);
@@ -20,19 +21,19 @@ struct Star {
     table: String,
 }
 
-/// The statement with named columns.
-pub(super) async fn named(mut statement: Sql, conn: &mut Transaction<'static, Postgres>) -> Result<Sql> {
+/// Names the columns of every `*` in a statement.
+pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut Transaction<'static, Postgres>) -> Result<()> {
     // The last one first, so that the places before it stay.
-    for star in stars(&statement.text).into_iter().rev() {
+    for star in stars(text).into_iter().rev() {
         let columns = columns(&star.table, conn).await?;
         if columns.is_empty() {
             continue;
         }
         let prefix = star.alias.map(|alias| format!("{alias}.")).unwrap_or_default();
         let list: Vec<String> = columns.iter().map(|column| format!("{prefix}{column}")).collect();
-        statement.text.to_mut().replace_range(star.from..star.to, &list.join(", "));
+        text.to_mut().replace_range(star.from..star.to, &list.join(", "));
     }
-    Ok(statement)
+    Ok(())
 }
 
 /// Every `*` that stands for the columns of a table.

@@ -7,6 +7,7 @@
 //! Both databases understand the same text. Only this folder runs statements on the two drivers, so each statement is
 //! compiled once.
 
+mod answer;
 mod change;
 mod columns;
 mod value;
@@ -16,7 +17,6 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
-use std::time::Duration;
 
 use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
@@ -24,19 +24,10 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 
 use crate::Result;
+use answer::ANSWER;
+pub use answer::answered;
 pub use change::{Change, insert_into, update_table};
 pub use value::{Bind, ToSql, Value};
-
-/// Longer than the server's own limit of a statement. A server that is gone answers never, and nothing else would notice.
-const ANSWER: Duration = Duration::from_secs(40);
-
-/// Waits for an answer of the server, but not for ever.
-pub async fn answered<T>(limit: Duration, asked: impl Future<Output = sqlx::Result<T>>) -> sqlx::Result<T> {
-    tokio::time::timeout(limit, asked).await.unwrap_or_else(|_| {
-        let why = format!("the database did not answer within {limit:?}");
-        Err(sqlx::Error::Io(std::io::Error::new(std::io::ErrorKind::TimedOut, why)))
-    })
-}
 
 /// The open transaction of one engine.
 pub enum Conn {
@@ -199,22 +190,22 @@ impl Sql {
 
     // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type.
 
-    async fn fetch_all(self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
+    async fn fetch_all(mut self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
         Ok(match conn {
             Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn) => {
-                let named = columns::named(self, conn).await?;
-                Found::Postgres(answered(ANSWER, named.for_postgres()?.fetch_all(&mut **conn)).await?)
+                columns::name_stars(&mut self.text, conn).await?;
+                Found::Postgres(answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?)
             }
         })
     }
 
-    async fn fetch_optional(self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
+    async fn fetch_optional(mut self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
         Ok(match conn {
             Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn) => {
-                let named = columns::named(self, conn).await?;
-                Found::Postgres(answered(ANSWER, named.for_postgres()?.fetch_optional(&mut **conn)).await?)
+                columns::name_stars(&mut self.text, conn).await?;
+                Found::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
             }
         })
     }

@@ -1,6 +1,7 @@
 //! JSON-RPC errors: code, text and data as clients expect them from a node.
 
 use alloy::primitives::{Bytes, U256};
+use alloy::sol_types::Panic;
 use revm::context_interface::result::HaltReason;
 use serde_json::{Value, json};
 
@@ -95,7 +96,7 @@ fn revert_reason(output: &Bytes) -> Option<String> {
         }
         [0x4e, 0x48, 0x7b, 0x71] => {
             let code = U256::from_be_slice(body.get(..32)?);
-            Some(format!("panic code {code:#04x}"))
+            Some(Panic { code }.to_string())
         }
         _ => None,
     }

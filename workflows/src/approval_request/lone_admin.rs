@@ -27,7 +27,9 @@ pub async fn from(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> R
     Ok(Some(start + wait))
 }
 
+/// The number of other admins. The rows of all admins stay locked.
 async fn others(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> Result<i64> {
+    user::lock_admins(tx).await?;
     user::admins_besides(tx, maker, if action == CHANGE_ACCESS { subject_id } else { maker }).await
 }
 

@@ -8,9 +8,6 @@ use muniment_domain::{Code, Error, Result, holding, operation, token, wallet_cla
 use super::context::{Subject, TokenContext};
 use super::request::{AddressField, Terms};
 
-/// The longest lock that the token accepts: 20 years.
-const LOCK_DAYS_MAX: i64 = 7_305;
-
 /// A rule that a request must satisfy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rule {
@@ -172,7 +169,7 @@ fn release_time_valid(tx: &Tx, terms: &Terms<'_>) -> Result<()> {
         return Err(Error::field("/release_at", "below_minimum", "A lock must end in the future."));
     }
     // A day less: the block that includes the lock can be older than this clock.
-    if terms.release_at > tx.now() + TimeDelta::days(LOCK_DAYS_MAX - 1) {
+    if terms.release_at > tx.now() + TimeDelta::days(token::LOCK_DAYS_MAX - 1) {
         return Err(Error::field("/release_at", "above_maximum", "A lock can last 20 years at most."));
     }
     Ok(())

@@ -78,7 +78,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
             }
         }
     }
-    let mut count = settled.len() + foreign.len();
+    let mut count = settled.len();
     let unwritten = write(engine, settled).await?;
     count -= unwritten.len();
     damaged.extend(unwritten);
@@ -90,6 +90,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         let (signer, nonce) = (proof.signer.0, proof.nonce.cast_unsigned());
         if network.chain.is_taken_by(signer, nonce, proof.tx_hash.0, proof.block_hash.0).await {
             taken_by_foreign(engine, &proof).await?;
+            count += 1;
         }
     }
     Ok(count)

@@ -1,7 +1,7 @@
 //! Following a chain: reads its blocks from the cursor on, checks their parent hashes, and finds the platform's transactions in them.
 //! Receipts and cursor are written in one commit. A missing receipt proves nothing and changes nothing.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Address, B256};
@@ -12,15 +12,12 @@ use muniment_activities::fault::{Fault, FaultClass};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Status};
 use muniment_domain::point::Point;
-use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result, attempt, lane as lanes};
-use sqlx::types::Json;
 
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::{Engine, Network};
-use crate::engine::{catch_up, lane, observe, queue};
+use crate::engine::{catch_up, inclusion, lane, observe, queue};
 
 /// From this distance on, the blocks in between are not read one by one.
 const GAP_BLOCKS: u64 = 512;
@@ -295,7 +292,7 @@ async fn commit(
     let headers: Vec<Header> = found.iter().map(|f| header_of(&f.block)).collect();
     chain::add_headers(&mut tx, cursor.chain_id, &headers).await?;
     let receipts: Vec<&Receipt> = found.iter().flat_map(|f| &f.receipts).collect();
-    include(&mut tx, cursor.chain_id, &receipts).await?;
+    inclusion::include(&mut tx, cursor.chain_id, &receipts).await?;
     for foreign in found.iter().flat_map(|f| &f.foreign) {
         lane::note_foreign(&mut tx, foreign).await?;
     }
@@ -328,58 +325,6 @@ pub fn notify_waiters(network: &Network, included: bool) {
 
 fn header_of(block: &Block) -> Header {
     Header { number: block.number.cast_signed(), hash: Hex(block.hash), parent_hash: Hex(block.parent_hash) }
-}
-
-/// Marks attempts as included, and wakes the steps that waited for them.
-pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Result<()> {
-    let hashes: Vec<B256> = receipts.iter().map(|receipt| receipt.tx_hash).collect();
-    let mut found = attempt::find_all(tx, chain_id, &hashes).await?;
-    let by_hash: HashMap<B256, &Receipt> = receipts.iter().map(|receipt| (receipt.tx_hash, *receipt)).collect();
-    for attempt in &mut found {
-        let Some(receipt) = by_hash.get(&attempt.tx_hash.0) else { continue };
-        attempt.block_number = Some(receipt.block_number.cast_signed());
-        attempt.block_hash = Some(Hex(receipt.block_hash));
-        attempt.receipt = Some(Json(serde_json::to_value(receipt).map_err(|e| Error::Unreadable {
-            what: "receipt",
-            id: receipt.tx_hash.to_string(),
-            why: e.to_string(),
-        })?));
-    }
-    attempt::record_blocks(tx, &found).await?;
-    let mut ids: Vec<&str> = found.iter().map(|attempt| attempt.operation_id.as_str()).collect();
-    ids.sort_unstable();
-    ids.dedup();
-    let steps = step::of_operations(tx, &ids).await?;
-    let (mut included, mut next) = (Vec::with_capacity(found.len()), Vec::new());
-    for attempt in &found {
-        let own = steps.iter().find(|s| s.operation_id == attempt.operation_id && s.position == attempt.position);
-        // An attempt of an earlier cycle cannot be here: its nonce was final before the new cycle started.
-        let current = |s: &&Step| {
-            s.state == State::Signed && s.nonce == Some(attempt.nonce) && s.lane_id.as_ref() == Some(&attempt.lane_id)
-        };
-        let Some(mut step) = own.filter(current).cloned() else { continue };
-        step.state = State::Included;
-        step.tx_hash = Some(attempt.tx_hash);
-        step.block_number = attempt.block_number;
-        step.block_hash = attempt.block_hash;
-        let waits =
-            |s: &Step| s.operation_id == step.operation_id && s.position > step.position && s.state == State::Unsigned;
-        let success = by_hash.get(&attempt.tx_hash.0).is_some_and(|receipt| receipt.success);
-        if success && attempt.kind != attempt::Kind::Cancel && steps.iter().any(waits) {
-            next.push(step.operation_id.clone());
-        }
-        included.push(step);
-    }
-    step::save_all(tx, &included, State::Signed).await?;
-    for id in next {
-        let mut op = operation::find(tx, &id).await?;
-        if op.status == Status::Submitted {
-            op.next_action_at = Some(tx.now());
-            operation::save(tx, &mut op).await?;
-            queue::wake(tx, &op).await?;
-        }
-    }
-    Ok(())
 }
 
 async fn wait_for_answer(engine: &Engine, cursor: &Cursor, fault: &Fault) -> Result<Pass> {

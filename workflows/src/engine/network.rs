@@ -65,6 +65,14 @@ impl Network {
         self.chain.config.chain_id.cast_signed()
     }
 
+    /// The reason of a wait for the market.
+    pub fn above_cap(&self, base_fee: u128) -> String {
+        format!(
+            "base_fee_above_cap: the chain's base fee is {base_fee} wei, above the cap of {} gwei. Wait, or raise max_fee_per_gas_gwei_cap",
+            self.chain.config.max_fee_per_gas_gwei_cap
+        )
+    }
+
     /// Whether there is a contract at an address. A call to an address without code succeeds and does nothing.
     pub async fn has_code(&self, address: Address) -> Result<bool, Fault> {
         if self.contracts.lock().await.contains(&address) {

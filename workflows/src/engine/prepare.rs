@@ -20,7 +20,7 @@ use muniment_domain::step::{self, Step};
 use crate::engine::conclude;
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
-use crate::engine::{Engine, Network, rebroadcast};
+use crate::engine::{Engine, Network};
 
 /// A step that is ready to be signed.
 #[derive(Clone, Debug)]
@@ -166,7 +166,7 @@ async fn decide(
     let config = &network.chain.config;
     if due.op.max_fee_per_gas.is_none() && market.base_fee > config.max_fee_per_gas_cap() {
         // Signed now, it would only hold its lane's nonce.
-        return Err(Failure::Blocked(rebroadcast::above_cap(config, market.base_fee)));
+        return Err(Failure::Blocked(network.above_cap(market.base_fee)));
     }
     Ok(Outcome::Ready(Box::new(Prepared {
         op: due.op.clone(),

@@ -21,7 +21,7 @@ use muniment_domain::{Error, Result, chain, command};
 
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
-use crate::engine::{chain_identity, submit};
+use crate::engine::{chain_identity, send, submit};
 
 /// Heads after which a transaction that is in no block is sent to every endpoint: one may keep it to itself.
 const HEADS_TO_ONE: u64 = 2;
@@ -64,13 +64,13 @@ async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Re
     let (mut again, mut to_all) = (Vec::new(), Vec::new());
     for step in &signed {
         let newest = open.iter().rfind(|a| Some(a.nonce) == step.nonce);
-        if let Some(newest) = newest.filter(|a| submit::is_silent(a, now, network.chain.config.block_seconds.max(1))) {
+        if let Some(newest) = newest.filter(|a| send::is_silent(a, now, network.chain.config.block_seconds.max(1))) {
             let waits = network.heads_since(newest.tx_hash.0) >= HEADS_TO_ONE;
             if waits { to_all.push(newest) } else { again.push(newest) }
         }
     }
-    submit::send(engine, network, again).await?;
-    submit::send_to_all(engine, network, to_all).await?;
+    send::send(engine, network, again).await?;
+    send::send_to_all(engine, network, to_all).await?;
     Ok(open.iter().map(|attempt| attempt.tx_hash.0).collect())
 }
 
@@ -98,7 +98,7 @@ async fn bump_lowest(engine: &Engine, network: &Network, lane: &Lane, step: &Ste
             if waited >= heads(config.stuck_after_seconds) {
                 return give_up(engine, step, newest, market).await;
             }
-            let above = (market.base_fee > newest.max_fee_per_gas.0).then(|| above_cap(config, market.base_fee));
+            let above = (market.base_fee > config.max_fee_per_gas_cap()).then(|| network.above_cap(market.base_fee));
             show_wait(engine, op, above).await
         }
         Raise::Unknown(fault) => {
@@ -125,14 +125,6 @@ async fn show_wait(engine: &Engine, mut op: Operation, reason: Option<String>) -
         Err(Error::Stale { .. }) => Ok(()),
         failed => failed,
     }
-}
-
-/// The reason of a wait for the market.
-pub fn above_cap(config: &ChainConfig, base_fee: u128) -> String {
-    format!(
-        "base_fee_above_cap: the chain's base fee is {base_fee} wei, above the cap of {} gwei. Wait, or raise max_fee_per_gas_gwei_cap",
-        config.max_fee_per_gas_gwei_cap
-    )
 }
 
 /// Whether a transaction can get a higher fee.
@@ -262,7 +254,7 @@ pub async fn store_and_send(
     }
     tx.commit(point).await?;
     tracing::info!(operation.id = %op.id, attempt.number = number, attempt.kind = %kind, tx.hash = %Hex(signed.hash), "replaced");
-    submit::send(engine, network, vec![&attempt]).await?;
+    send::send(engine, network, vec![&attempt]).await?;
     Ok(Stored::Yes)
 }
 

@@ -1,15 +1,11 @@
-//! Signing, storing and sending. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
+//! Signing and storing. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256};
-use chrono::Duration as Span;
-use muniment_activities::chain::send::SendResult;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::payout::calldata::spender;
-use muniment_activities::rpc::classify::SendClass;
 use muniment_activities::signer::policy::{Permit, PolicyGate};
 use muniment_activities::signer::transaction::{Signed, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
@@ -17,16 +13,16 @@ use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
-use muniment_domain::point::{self, Point, When};
+use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::chain_identity;
 use crate::engine::failure::{self, Failure};
 use crate::engine::payout_limit::{self, Day};
 use crate::engine::prepare::Prepared;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
+use crate::engine::{chain_identity, send};
 
 /// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
@@ -36,7 +32,7 @@ const SIGN_SECONDS: u64 = 10;
 /// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
 pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
     let (stored, rest) = store(engine, network, lane_id, batch, &[]).await?;
-    send(engine, network, stored.iter().collect()).await?;
+    send::send(engine, network, stored.iter().collect()).await?;
     Ok(rest)
 }
 
@@ -299,115 +295,4 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
     attempt::record_sends(&mut tx, lane.chain_id, answers).await?;
     day.write(&mut tx).await?;
     tx.commit(Point::Sign).await
-}
-
-/// Sends stored transactions and records the answers. No answer decides anything.
-pub async fn send(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
-    let sent = broadcast(engine, network, attempts).await?;
-    record_answers(engine, network, &sent).await
-}
-
-/// Sends stored transactions that wait for too long to every endpoint, and records the answers.
-pub async fn send_to_all(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<()> {
-    let sent = broadcast_by(engine, network, attempts, true).await?;
-    record_answers(engine, network, &sent).await
-}
-
-/// The answers to a send, and whether the chain reported a nonce as already used.
-pub struct Broadcast {
-    /// One answer for each transaction.
-    pub answers: Vec<SendAnswer>,
-    /// Whether every transaction was accepted. Then it does not matter when the answers are recorded.
-    pub all_taken: bool,
-    doubted: Option<String>,
-}
-
-impl Broadcast {
-    /// Answers to transactions that were all accepted.
-    pub fn taken(answers: Vec<SendAnswer>) -> Self {
-        Self { answers, all_taken: true, doubted: None }
-    }
-
-    /// Nothing was sent.
-    pub fn nothing() -> Self {
-        Self::taken(Vec::new())
-    }
-}
-
-/// Sends stored transactions, lowest nonce first.
-pub async fn broadcast(engine: &Engine, network: &Network, attempts: Vec<&Attempt>) -> Result<Broadcast> {
-    broadcast_by(engine, network, attempts, false).await
-}
-
-async fn broadcast_by(
-    engine: &Engine,
-    network: &Network,
-    mut attempts: Vec<&Attempt>,
-    to_all: bool,
-) -> Result<Broadcast> {
-    let mut sent = Broadcast::nothing();
-    if attempts.is_empty() {
-        return Ok(sent);
-    }
-    attempts.sort_by_key(|a| a.nonce);
-    let raws: Vec<Bytes> = attempts.iter().map(|a| Bytes::from(a.raw.clone())).collect();
-    point::pass(Point::Send, When::Before)?;
-    for attempt in &attempts {
-        network.heads_since(attempt.tx_hash.0);
-    }
-    let answers = if to_all { network.chain.send_to_all(&raws).await } else { network.chain.send(&raws).await };
-    point::pass(Point::Send, When::After)?;
-    network.sent.notify_one();
-    let at = engine.db.clock().now();
-    for (attempt, answer) in attempts.iter().zip(&answers) {
-        let text = in_words(answer);
-        if !matches!(answer, SendResult::Accepted(_) | SendResult::AlreadyKnown) {
-            sent.all_taken = false;
-            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
-        }
-        if matches!(answer, SendResult::Refused(r) if r.class == SendClass::NonceTooLow) {
-            sent.doubted = Some(attempt.lane_id.clone());
-        }
-        sent.answers.push(SendAnswer { tx_hash: attempt.tx_hash.0, at, answer: text });
-    }
-    Ok(sent)
-}
-
-/// Records the answers, and checks a lane whose nonce the chain reports as too low.
-pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast) -> Result<()> {
-    if sent.answers.is_empty() {
-        return Ok(());
-    }
-    let mut tx = engine.db.begin().await?;
-    attempt::record_sends(&mut tx, network.id(), &sent.answers).await?;
-    if !network.followed_here.load(Ordering::Relaxed) {
-        queue::notify_sent(&mut tx, network.id()).await?;
-    }
-    tx.commit(Point::Answer).await?;
-    if let Some(lane_id) = &sent.doubted {
-        // Either the transaction is included and the follower will find it, or it was missed, or the key is used elsewhere, or the database
-        // was restored.
-        crate::engine::lane::check(engine, network, lane_id).await?;
-        crate::engine::used_nonce::reconcile_lane(engine, network, lane_id).await?;
-    }
-    Ok(())
-}
-
-fn in_words(answer: &SendResult) -> String {
-    match answer {
-        SendResult::Accepted(_) => "accepted".to_owned(),
-        SendResult::AlreadyKnown => "already_known".to_owned(),
-        SendResult::Refused(refusal) if refusal.class == SendClass::InsufficientFunds => {
-            format!("{}: {}", attempt::UNFUNDED, refusal.text)
-        }
-        SendResult::Refused(refusal) => format!("refused ({:?}): {}", refusal.class, refusal.text),
-        SendResult::Unknown(text) => format!("unknown: {text}"),
-    }
-}
-
-/// Whether the last send of an attempt is long enough ago to send it again. A send in the future comes from a clock that was set back
-/// since; it says nothing.
-pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
-    let pause = Span::zero()..Span::seconds(seconds.cast_signed());
-    attempt.sent_at.is_none_or(|sent| !pause.contains(&(now - sent)))
 }

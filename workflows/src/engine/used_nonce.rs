@@ -19,7 +19,7 @@ use muniment_domain::{Error, Result};
 
 use crate::engine::follow::{self, Walk};
 use crate::engine::{Engine, Network};
-use crate::engine::{foreign, lane};
+use crate::engine::{foreign, inclusion, lane};
 
 /// Receipts in one request.
 const RECEIPTS_PER_BATCH: usize = 100;
@@ -121,7 +121,7 @@ pub async fn record(
     receipts: &[Receipt],
     foreign: &[ForeignTransaction],
 ) -> Result<()> {
-    follow::include(tx, chain_id, &receipts.iter().collect::<Vec<_>>()).await?;
+    inclusion::include(tx, chain_id, &receipts.iter().collect::<Vec<_>>()).await?;
     for proof in foreign {
         lane::note_foreign(tx, proof).await?;
     }

@@ -15,6 +15,9 @@ use crate::engine::Engine;
 use crate::engine::execution;
 use crate::engine::rebroadcast::{self, Stored};
 
+/// The present fees alone decide.
+const NO_MARKET: Fees = Fees { max_fee_per_gas: 0, max_priority_fee_per_gas: 0 };
+
 /// Accepts the command. The operation must have a sent transaction, and its fee must be below the cap.
 pub async fn ask(
     tx: &mut Tx,
@@ -26,8 +29,7 @@ pub async fn ask(
 ) -> Result<Operation> {
     let (op, _, newest) = newest(tx, operation_id).await?;
     let percent = percent(config, bump_percent);
-    let none = Fees { max_fee_per_gas: 0, max_priority_fee_per_gas: 0 };
-    if fees::bump(fees_of(&newest), percent, none, config.max_fee_per_gas_cap()) == Bump::AtCap {
+    if fees::bump(fees_of(&newest), percent, NO_MARKET, config.max_fee_per_gas_cap()) == Bump::AtCap {
         return Err(at_cap(config));
     }
     crate::operator::command::ask(tx, operation_id, command::Kind::SpeedUp, bump_percent, actor, reason).await?;
@@ -59,7 +61,11 @@ pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<
     drop(tx);
     let network = execution::network_of(engine, &op)?;
     let config = &network.chain.config;
-    let market = network.fees(engine.db.clock().now()).await.map_err(|fault| execution::unavailable(&fault))?;
+    // A person who names the increase wants no other one, whatever the market asks for.
+    let market = match bump_percent {
+        Some(_) => NO_MARKET,
+        None => network.fees(engine.db.clock().now()).await.map_err(|fault| execution::unavailable(&fault))?,
+    };
     let raised = fees::bump(fees_of(&newest), percent(config, bump_percent), market, config.max_fee_per_gas_cap());
     let Bump::Raised(fees) = raised else { return Err(at_cap(config)) };
     let nonce = newest.nonce.cast_unsigned();

@@ -66,6 +66,9 @@ impl Request {
 
     /// Makes the change and returns the person.
     pub async fn execute(self, tx: &mut Tx) -> Result<User> {
+        if self.change == Change::Disable {
+            user::lock_admins(tx).await?;
+        }
         self.check(tx).await?;
         let person = user::find(tx, &self.user_id).await?;
         let reason = if self.change == Change::Disable { "account_disabled" } else { "ended_by_admin" };

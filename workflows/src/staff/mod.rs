@@ -115,6 +115,7 @@ impl SetRoles {
 
     /// Sets the roles. Every session of the person ends, so that the new rights need a new login.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
+        user::lock_admins(tx).await?;
         self.check(tx).await?;
         let mut person = user::find(tx, &self.user_id).await?;
         person.roles = Roles::new(&self.roles)?;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, B256, Bytes};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, TimeDelta, Utc};
 use muniment_activities::chain::gas::{self, GasModel};
 use muniment_activities::contract::line::{Line, UNITS_MAX};
 use muniment_activities::contract::operation::payload_hash;
@@ -143,6 +143,11 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     }
     if r.lockup_release_at.is_some_and(|at| at <= tx.now()) {
         return Err(Error::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
+    }
+    // A day less: the block that includes the mint can be older than this clock.
+    let latest = tx.now() + TimeDelta::days(token_terms::LOCK_DAYS_MAX - 1);
+    if r.lockup_release_at.is_some_and(|at| at > latest) {
+        return Err(Error::field("/lockup/release_at", "above_maximum", "A lock can last 20 years at most."));
     }
     let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
     if chosen.items.is_empty() {

@@ -8,7 +8,7 @@ use alloy::{
 use super::*;
 use crate::chain::receipt::Log;
 use crate::contract::bindings::{coin::DemoCoin::Transfer, token::PlatformSecurityToken7518::OperationExecuted};
-use crate::contract::operation::payload_hash;
+use crate::contract::operation::{kind_of, payload_hash};
 
 const TOKEN: Address = Address::repeat_byte(0x70);
 const COIN: Address = Address::repeat_byte(0xc0);
@@ -52,6 +52,14 @@ fn an_encoded_call_decodes_to_the_same_page() {
         assert_eq!(page_of(&pay(PAYER, TOKEN, &page).data), Some(page));
     }
     assert_eq!(page_of(&[1, 2, 3]), None);
+}
+
+#[test]
+fn a_page_has_the_kind_that_the_contract_names_in_its_event() {
+    let kind = |lines: &[(u8, u128)]| kind_of(&pay(PAYER, TOKEN, &page(lines)).data);
+    let named = |name: &str| Some(B256::right_padding_from(name.as_bytes()));
+    assert_eq!(kind(&[(1, 5)]), named("payout"));
+    assert_eq!(kind(&[(1, 5), (2, 6)]), named("payout_page"));
 }
 
 #[test]

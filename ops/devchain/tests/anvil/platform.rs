@@ -28,7 +28,7 @@ impl Script {
     }
 }
 
-/// Constructor arguments: every address is the deployer's, every text "Coin", every number six.
+/// Constructor arguments: every address is the deployer's, every text "Coin", every number six, every list empty.
 fn arguments(artifact: &Value, deployer: Address) -> Vec<u8> {
     let abi = artifact["abi"].as_array().unwrap();
     let inputs = abi.iter().find(|entry| entry["type"] == "constructor").map(|entry| entry["inputs"].clone());
@@ -41,6 +41,11 @@ fn arguments(artifact: &Value, deployer: Address) -> Vec<u8> {
                 let offset = U256::from(inputs.len() * 32 + tail.len());
                 tail.extend(U256::from(4).to_be_bytes::<32>());
                 tail.extend([b"Coin".as_slice(), &[0; 28]].concat());
+                offset
+            }
+            list if list.ends_with("[]") => {
+                let offset = U256::from(inputs.len() * 32 + tail.len());
+                tail.extend([0; 32]);
                 offset
             }
             _ => U256::from(6),

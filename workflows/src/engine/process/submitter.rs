@@ -19,7 +19,8 @@ use tokio::time::{Instant, sleep};
 
 use crate::engine::prepare::Prepared;
 use crate::engine::process::held::{Held, Hold};
-use crate::engine::submit::{self, Broadcast};
+use crate::engine::send::{self, Broadcast};
+use crate::engine::submit;
 use crate::engine::{Engine, Network};
 
 /// The limit of a lane's steps in memory, as a multiple of its limit in flight. The rest waits in the table.
@@ -243,7 +244,7 @@ impl Submitter {
         let (engine, chain_id) = (self.engine.clone(), self.chain_id);
         self.sending = Some(tokio::spawn(async move {
             match engine.network(chain_id) {
-                Some(network) => submit::broadcast(&engine, network, stored.iter().collect()).await,
+                Some(network) => send::broadcast(&engine, network, stored.iter().collect()).await,
                 None => Ok(Broadcast::nothing()),
             }
         }));
@@ -257,7 +258,7 @@ impl Submitter {
                 self.answers.extend(sent.answers);
                 Ok(())
             }
-            Ok(sent) => submit::record_answers(&self.engine, network, &sent).await,
+            Ok(sent) => send::record_answers(&self.engine, network, &sent).await,
             Err(error) => Err(error),
         };
         if let Err(error) = noted {
@@ -267,7 +268,7 @@ impl Submitter {
 
     async fn note(&mut self, network: &Network) {
         let sent = Broadcast::taken(std::mem::take(&mut self.answers));
-        if let Err(error) = submit::record_answers(&self.engine, network, &sent).await {
+        if let Err(error) = send::record_answers(&self.engine, network, &sent).await {
             tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
         }
     }
