@@ -1,6 +1,6 @@
 //! The payout coin stops while a list is in escrow: nobody is withheld, nobody else can take the escrow, and a person's retry pays all.
 
-use alloy::primitives::{Address, B256, hex};
+use alloy::primitives::{Address, B256, hex, keccak256};
 use muniment_activities::contract::line::Line;
 use muniment_activities::payout::distributor::{self, EscrowPage};
 use serde_json::json;
@@ -59,12 +59,17 @@ on_both_databases! {
         let calls = calls_of(&fixture.site, &op).await;
         let page = calls.iter().find_map(|(_, data)| distributor::page_of(data)).unwrap();
         let thief = Address::repeat_byte(0x66);
+        let not_declared = &keccak256("PageNotDeclared(bytes32,uint256,bytes32,bytes32)")[..4];
         for tail in [page.tail, B256::ZERO] {
             let lines = vec![Line::new(thief, 300 * 1_000_000).unwrap()];
             let wrong = EscrowPage { tail, lines, ..page.clone() };
             let call = distributor::pay(signer_of(KEYS[3]), fixture.site.platform.distributor, &wrong);
-            let hash = fixture.send_as(KEYS[3], call).await;
-            let receipt = rpc.call("eth_getTransactionReceipt", json!([hash])).await;
+            let told = json!({ "jsonrpc": "2.0", "id": 1, "method": "eth_call",
+                "params": [{ "from": call.from, "to": call.to, "data": call.data }, "latest"] });
+            let told = rpc.post(told.to_string()).await.unwrap();
+            assert!(told.contains(&hex::encode(not_declared)), "it is refused as no part of the list: {told}");
+            let hash = fixture.sent_as(KEYS[3], call).await;
+            let receipt = fixture.site.included(&hash).await;
             assert_eq!(receipt["status"], "0x0", "{receipt}");
         }
         assert_eq!(fixture.cents(thief).await, 0);

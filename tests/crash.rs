@@ -148,7 +148,7 @@ on_both_databases! {
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
         // One fault in the process that ends and one in the next process.
-        let fault = Fault::Error(-32000, "header not found".to_owned());
+        let fault = Fault::Error(-32603, "Internal error".to_owned());
         let stir = || _ = proxy.add(Rule::new(fault.clone()).on(&["eth_estimateGas"]).times(2));
         survives(&site, Point::Fault, &[1], stir).await;
         assert_eq!(proxy.trace().hits["error"], 4);
@@ -186,9 +186,27 @@ on_both_databases! {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
         site.config.chain("bump_after_seconds", "1");
         for (offering, side) in site.offerings.iter().zip(SIDES) {
-            drive_to_crash(&site, offering, &format!("bump.{side}:1")).await;
+            let outbidding = async {
+                site.until("it is sent", async || site.count("attempts where open and sends > 0").await > 0).await;
+                loop {
+                    site.mine_above_offers().await;
+                    tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+                }
+            };
+            let plan = format!("bump.{side}:1");
+            tokio::select! {
+                () = drive_to_crash(&site, offering, &plan) => {}
+                () = outbidding => {}
+            }
             let mut server = site.start().await;
-            site.until("a fee bump is stored", async || site.count("attempts where open and kind = 'bump'").await > 0).await;
+            site.until("a fee bump is stored", async || {
+                let stored = site.count("attempts where open and kind = 'bump'").await > 0;
+                if !stored {
+                    site.mine_above_offers().await;
+                }
+                stored
+            })
+            .await;
             let mining = async {
                 loop {
                     site.anvil.mine(1).await;
@@ -225,7 +243,7 @@ on_both_databases! {
         let proxy = FaultProxy::start(site.anvil.url(), 1);
         site.config.node(proxy.url());
         site.config.engine("attempts_max", 1);
-        proxy.add(Rule::new(Fault::Error(-32000, "header not found".to_owned())).on(&["eth_estimateGas"]));
+        proxy.add(Rule::new(Fault::Error(-32603, "Internal error".to_owned())).on(&["eth_estimateGas"]));
         for (offering, side) in site.offerings.iter().zip(SIDES) {
             drive_to_crash(&site, offering, &format!("dead_letter.{side}:1")).await;
             let mut server = site.start().await;

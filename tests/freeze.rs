@@ -51,7 +51,7 @@ on_both_databases! {
         let busy = (409, "operation_in_progress".to_owned());
         assert!(answers.iter().all(|answer| answer.status == 202 || answer.problem() == busy), "{answers:?}");
         let lock = site.about(json!({ "address": wallet(0).to_checksum(None), "partition": "1", "quantity": "1.00",
-            "release_at": "2099-01-01T00:00:00Z" }));
+            "release_at": "2045-01-01T00:00:00Z" }));
         let refused = server.post("/blockchain/lock", "lock", lock).await;
         assert_eq!(refused.problem(), busy);
         assert!(refused.text("/detail").contains(&accepted[0]), "{refused:?}");

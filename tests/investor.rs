@@ -9,7 +9,7 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Answer, ApiFixture, PASSWORD, PayoutFixture, Person, Server, open_at, wallet};
+use crate::installation::{Answer, ApiFixture, PASSWORD, PayoutFixture, Person, Server, open_at, prove, wallet};
 
 const NUMBER: &str = "L01X00T47";
 
@@ -124,6 +124,7 @@ on_both_databases! {
             assert_eq!((refused.status, refused.text("/errors/0/pointer")), (422, "/country".to_owned()), "{nowhere}");
         }
         assert_eq!(said(Value::Null).await.status, 201);
+        prove(&api.database, "nora@people.example").await;
         let nora = Person::log_in(&server, "nora@people.example").await;
         let refused = nora.post("/v1/investor/kyc", identity()).await;
         assert_eq!(refused.field(), (422, "/country".to_owned(), "required".to_owned()));

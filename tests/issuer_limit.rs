@@ -26,7 +26,9 @@ async fn end_at(fixture: &OfferingFixture, id: &str, closes_at: String) -> Answe
     fixture.issuer.client().on_version(version).change("PATCH", &format!("/v1/offerings/{id}"), change).await.unwrap()
 }
 
+/// Subscribes with an approved identity, so that no other time runs than those of the offering.
 async fn subscribed(fixture: &OfferingFixture, id: &str) -> String {
+    fixture.approve_investor().await;
     let body = json!({ "amount": "1000.00", "acknowledgements": ["risk_warning"] });
     let made = fixture.investor.post(&format!("/v1/offerings/{id}/subscribe"), body).await;
     assert_eq!(made.status, 201, "{made:?}");

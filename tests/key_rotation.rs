@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, ApiFixture, PATIENCE, Person, Server, later, register};
+use crate::installation::{Answer, ApiFixture, PATIENCE, Person, Server, later, prove, register};
 
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
 
@@ -33,6 +33,7 @@ on_both_databases! {
         let mut api = ApiFixture::new(database).await;
         let server = api.start().await;
         register(&server, "ada@people.example").await;
+        prove(&api.database, "ada@people.example").await;
         let ada = Person::log_in(&server, "ada@people.example").await;
         let made = endpoint(&ada, "once").await;
         assert_eq!(made.status, 201, "{made:?}");

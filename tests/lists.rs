@@ -191,6 +191,8 @@ async fn every_list_uses_an_index_on_both_databases() {
     let mut texts = statements.texts();
     texts.sort();
     texts.dedup();
+    // The names of columns are asked of PostgreSQL's own catalog.
+    texts.retain(|text| !text.contains("pg_attribute"));
     assert!(texts.len() > 250, "{} statements", texts.len());
     let mut sqlite = SqliteConnection::connect(&file.url()).await.unwrap();
     let mut postgres = PgConnection::connect(&server.url()).await.unwrap();

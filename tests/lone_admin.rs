@@ -28,10 +28,15 @@ async fn ask(admin: &Person, name: &str) -> Answer {
     requested
 }
 
-/// Moves pending approvals one day on; their mails are sent.
-async fn a_day_later(api: &ApiFixture) {
+/// Waits until the mails that notify the staff are sent: before that nobody approves alone.
+async fn staff_notified(api: &ApiFixture) {
     let untold = "email_links where purpose = 'notice' and sent_at is null";
     api.until("the staff is notified", async || api.count(untold).await == 0).await;
+}
+
+/// Moves pending approvals one day on; their mails are sent.
+async fn a_day_later(api: &ApiFixture) {
+    staff_notified(api).await;
     api.write("update approvals set alone_from = created_at where alone_from is not null").await;
 }
 
@@ -194,6 +199,7 @@ on_both_databases! {
         }
         // The only other admin is the one to be removed: that takes a day, and everybody hears of it.
         let removal = act(&adam, &eve.id, "disable").await;
+        staff_notified(&api).await;
         assert_eq!(adam.approve(&removal).await.problem(), (403, "self_approval_forbidden".to_owned()));
         server.mailed("notice", &eve.email).await;
         a_day_later(&api).await;
@@ -207,6 +213,7 @@ on_both_databases! {
         let told = format!("email_links where purpose = 'notice' and user_id = '{}' and subject_id = '{}'", eve.id, puppet.text("/approval/id"));
         assert_eq!(api.count(&told).await, 1);
         let back = act(&adam, &eve.id, "enable").await;
+        staff_notified(&api).await;
         assert_eq!((back.status, adam.approve(&back).await.problem()), (202, (403, "self_approval_forbidden".to_owned())));
     }
 }

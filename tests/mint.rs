@@ -202,10 +202,11 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
     server.deploy("deploy", &offering).await;
     site.settled().await;
     let past = json!({ "offering_id": offering, "lockup": { "release_at": "2001-01-01T00:00:00Z" } });
+    let far = json!({ "offering_id": offering, "lockup": { "release_at": "2099-01-01T00:00:00Z" } });
     let nobody = json!({ "offering_id": offering, "subscription_ids": [] });
     let wrong = json!({ "offering_id": offering, "subscription_ids": ["sub_7"] });
     let strange = json!({ "offering_id": offering, "amount": 7 });
-    for (key, body) in [("a", past), ("b", nobody), ("c", wrong), ("d", strange)] {
+    for (key, body) in [("a", past), ("f", far), ("b", nobody), ("c", wrong), ("d", strange)] {
         let refused = server.post(path, key, body).await;
         assert_eq!(refused.problem(), (422, "validation_failed".to_owned()), "{refused:?}");
     }

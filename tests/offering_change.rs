@@ -18,7 +18,9 @@ fn crowdfunded(change: Value) -> Value {
     terms
 }
 
+/// Subscribes with an approved identity, so that no other time runs than those of the terms.
 async fn subscribed(fixture: &OfferingFixture, offering: &str, amount: &str) -> String {
+    fixture.approve_investor().await;
     let made = fixture
         .investor
         .post(

@@ -294,13 +294,13 @@ on_both_databases! {
         fixture.site.lanes("paused").await;
         let executed = fixture.executed(&first).await;
         assert_eq!(executed.body["operations"].as_array().unwrap().len(), 51, "the allowance, and fifty pages");
-        // Another agent's key uses the operation number of one page for another call.
+        // Another agent's key uses the operation number of one page for another page; each kind of call has numbers of its own.
         let bad = executed.text("/operations/25/id");
         let number = fixture.site.rows(&format!("select cast(op_number as text) from operation_steps where operation_id = '{bad}'")).await;
         let (stranger, asset) = (signer_of(KEYS[2]), fixture.site.platform.coin);
         fixture.fund(stranger, 1).await;
         fixture.send_as(KEYS[2], coin::approve(stranger, asset, fixture.token)).await;
-        let lines = vec![Line::new(Address::repeat_byte(7), 1).unwrap()];
+        let lines = [7, 8].map(|byte| Line::new(Address::repeat_byte(byte), 1).unwrap()).to_vec();
         let page = PayoutPage { op_id: number[0][0].parse().unwrap(), asset, lines };
         fixture.send_as(KEYS[2], direct::pay(stranger, fixture.token, &page)).await;
         fixture.site.lanes("active").await;

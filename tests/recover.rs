@@ -65,9 +65,9 @@ on_both_databases! {
         site.write("update offerings set partition_id = 2").await;
         subscribe(&site, later, &offering).await;
         subscribe(&site, elsewhere, &site.offerings[1]).await;
-        lock(&site, &server, "lock-1", "2", "100", 2098).await;
-        lock(&site, &server, "lock-2", "2", "50", 2099).await;
-        lock(&site, &server, "lock-3", "1", "70.50", 2099).await;
+        lock(&site, &server, "lock-1", "2", "100", 2044).await;
+        lock(&site, &server, "lock-2", "2", "50", 2045).await;
+        lock(&site, &server, "lock-3", "1", "70.50", 2045).await;
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
         site.settled().await;
         let before = held(&site, token, wallet(0)).await;

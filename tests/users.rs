@@ -99,6 +99,9 @@ on_both_databases! {
         Person::log_in(&server, &ada.email).await;
         assert_eq!(act(&a, &a.id, "disable").await.problem(), (409, "invalid_state".to_owned()));
         let asked = act(&a, &b.id, "disable").await;
+        // Before the staff is notified, that is the first reason against it.
+        let untold = "email_links where purpose = 'notice' and sent_at is null";
+        api.until("the staff is notified", async || api.count(untold).await == 0).await;
         assert_eq!(a.approve(&asked).await.problem(), (403, "self_approval_forbidden".to_owned()));
         assert_eq!(b.session_status().await.0, 200);
         assert_eq!(b.approve(&asked).await.text("/status"), "executed");

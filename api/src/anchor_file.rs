@@ -82,7 +82,7 @@ struct Line {
 /// What was done to the log, as the file shows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum Finding {
+pub enum AuditFinding {
     /// The newest entries were removed: the chain ends before a position that this host saw.
     TailCut,
     /// An entry up to this position was changed, and the chain computed again.
@@ -101,7 +101,8 @@ pub enum Finding {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = AuditFileFinding)]
 pub struct Found {
-    finding: Finding,
+    /// What was done.
+    finding: AuditFinding,
     /// The position in the chain; for the file itself, its line.
     position: i64,
     /// The day of the anchor.
@@ -184,12 +185,16 @@ impl AnchorFile {
         let place = |finding, position, day| Found { finding, position, day };
         if !self.path.exists() {
             let anchors = audit::anchors(tx).await?;
-            return Ok(anchors.last().map(|a| place(Finding::FileMissing, a.to_position, None)).into_iter().collect());
+            return Ok(anchors
+                .last()
+                .map(|a| place(AuditFinding::FileMissing, a.to_position, None))
+                .into_iter()
+                .collect());
         }
         let lines = self.read()?;
         let mut found = Vec::new();
         if let Some(number) = secrets.and_then(|secrets| first_changed(secrets, &lines)) {
-            found.push(place(Finding::FileChanged, number, None));
+            found.push(place(AuditFinding::FileChanged, number, None));
         }
         let anchors: HashMap<_, _> =
             audit::anchors(tx).await?.into_iter().map(|a| (a.from_position, Seen::anchor(&a))).collect();
@@ -197,15 +202,15 @@ impl AnchorFile {
         for line in lines.into_iter().flatten() {
             let (end, hash) = line.seen.end();
             if end > head {
-                found.push(place(Finding::TailCut, head, None));
+                found.push(place(AuditFinding::TailCut, head, None));
             } else if audit::hash_at(tx, end).await?.as_deref() != Some(hash) {
-                found.push(place(Finding::LineChanged, end, None));
+                found.push(place(AuditFinding::LineChanged, end, None));
             }
             if let Seen::Anchor { from_position, day, .. } = &line.seen {
                 match anchors.get(from_position) {
-                    None => found.push(place(Finding::AnchorDeleted, end, Some(day.clone()))),
+                    None => found.push(place(AuditFinding::AnchorDeleted, end, Some(day.clone()))),
                     Some(stored) if *stored != line.seen => {
-                        found.push(place(Finding::DayForged, end, Some(day.clone())))
+                        found.push(place(AuditFinding::DayForged, end, Some(day.clone())))
                     }
                     Some(_) => {}
                 }
@@ -214,7 +219,7 @@ impl AnchorFile {
         // One cut or change shows at every later line; the first of each kind says where it begins.
         let mut first: Vec<Found> = Vec::new();
         for found in found {
-            let once = matches!(found.finding, Finding::TailCut | Finding::LineChanged);
+            let once = matches!(found.finding, AuditFinding::TailCut | AuditFinding::LineChanged);
             if !(once && first.iter().any(|known| known.finding == found.finding)) {
                 first.push(found);
             }

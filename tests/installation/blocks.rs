@@ -32,11 +32,16 @@ impl Installation {
         self.mined_until("no operation is unfinished", async || self.unfinished().await == 0).await;
     }
 
-    /// Mines until a successful transaction is included; returns its block.
-    pub async fn mined(&self, hash: &str) -> u64 {
+    /// Waits until a transaction is in a block, successful or reverted; returns its receipt.
+    pub async fn included(&self, hash: &str) -> Value {
         let receipt = async || self.anvil.rpc().call("eth_getTransactionReceipt", json!([hash])).await;
         self.until("it is in a block", async || !receipt().await.is_null()).await;
-        let receipt = receipt().await;
+        receipt().await
+    }
+
+    /// Waits until a successful transaction is in a block; returns its block.
+    pub async fn mined(&self, hash: &str) -> u64 {
+        let receipt = self.included(hash).await;
         assert_eq!(receipt["status"], "0x1", "{receipt}");
         u64::from_str_radix(receipt["blockNumber"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap()
     }

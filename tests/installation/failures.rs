@@ -51,7 +51,8 @@ impl Installation {
         }
     }
 
-    /// Mines blocks whose base fee is above what the sent transactions offer, until no operation is unfinished. The next block is cheap.
+    /// Mines blocks whose base fee is above what the sent transactions offer, until no operation is unfinished. The next block is cheap
+    /// and can include them.
     pub async fn outbid(&self) {
         self.until("everything is sent", async || {
             self.count("operations where status = 'pending'").await == 0
@@ -59,12 +60,21 @@ impl Installation {
         })
         .await;
         self.until("no operation is unfinished", async || {
-            self.anvil.set_base_fee(50_000_000_000).await;
-            self.anvil.mine(1).await;
+            self.mine_above_offers().await;
             self.unfinished().await == 0
         })
         .await;
-        self.anvil.set_base_fee(1_000_000_000).await;
+        self.anvil.set_base_fee(1).await;
+        // A node drops what a block could not include for its fee. It gets it again.
+        self.all_in_pool(1).await;
+    }
+
+    /// Mines one block whose base fee is above what every sent transaction offers, so that it includes none of them.
+    pub async fn mine_above_offers(&self) {
+        let offers = self.rows("select max_fee_per_gas from attempts where open").await.concat();
+        let highest = offers.iter().map(|offer| offer.parse::<u64>().unwrap()).max().unwrap_or_default();
+        self.anvil.set_base_fee(50_000_000_000.max(highest + 1)).await;
+        self.anvil.mine(1).await;
     }
 
     /// Makes a dead letter with an open nonce: a deployment that is sent and never included.

@@ -36,7 +36,7 @@ pub use ledger::{dump as ledger_dump, everything as ledger_everything, rows as l
 pub use offering::{OfferingFixture, in_days, later, register_issuer};
 pub use oracle::UNLOGGED;
 pub use payout::{PayoutFixture, UNITS_OF_A_CENT};
-pub use person::{PASSWORD, Person, register};
+pub use person::{PASSWORD, Person, prove, register};
 pub use server::{Answer, Remote, Server};
 pub use subscription::{SubscriptionFixture, shown};
 

@@ -57,13 +57,18 @@ impl PayoutFixture {
         self.send_as(KEYS[3], call).await;
     }
 
-    /// Sends a call with a known key, past the platform; returns its hash.
+    /// Executes a call with a known key, past the platform; returns its hash.
     pub async fn send_as(&self, key: &str, call: muniment_activities::chain::simulate::Call) -> String {
-        let count = json!([signer_of(key), "latest"]);
-        let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
-        let hash = send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await;
+        let hash = self.sent_as(key, call).await;
         self.site.mined(&hash).await;
         hash
+    }
+
+    /// Sends a call with a known key, past the platform, whether it will succeed or revert; returns its hash.
+    pub async fn sent_as(&self, key: &str, call: muniment_activities::chain::simulate::Call) -> String {
+        let count = json!([signer_of(key), "latest"]);
+        let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
+        send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await
     }
 
     /// Coin balance of an account, in cents.

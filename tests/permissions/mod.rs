@@ -113,6 +113,9 @@ fn scopes_that_are_given_by(letter: char) -> BTreeSet<String> {
     lines().iter().filter(|line| line.scope != "-" && line.admits(letter)).map(|line| line.scope.to_owned()).collect()
 }
 
+/// Only for an address that is not proved does this route send a mail. Nearly every other change needs a proved one.
+const RESEND: &str = "/v1/auth/verify-email/resend";
+
 /// Routes that change the calling session come last.
 fn ordered() -> Vec<Line> {
     let mut lines = lines();
@@ -134,7 +137,13 @@ on_both_databases! {
         for caller in callers(&api, &server).await {
             for (number, line) in ordered().iter().enumerate() {
                 let request_id = format!("{}-{number}-{}", acts.len(), wrong.len());
+                if line.path == RESEND {
+                    api.write("update users set email_verified_at = null").await;
+                }
                 let answer = call(&caller.client, line, &line.at(missing), &request_id).await;
+                if line.path == RESEND {
+                    api.write("update users set email_verified_at = created_at").await;
+                }
                 let (found, wanted) = (verdict(&answer), expected(line, &caller));
                 if found != wanted {
                     wrong.push(format!("{} {} for {}: {found} ({:?}), not {wanted}", line.method, line.path, caller.name, answer.problem()));

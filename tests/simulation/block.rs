@@ -70,14 +70,22 @@ impl Tx {
 impl Block {
     /// The header, with whole transactions if they are asked for.
     pub fn json(&self, full: bool) -> Value {
-        let of = |r: &Receipt| json!({ "hash": r.tx.hash, "from": r.tx.from, "nonce": hex(r.tx.nonce), "to": r.tx.to });
         let transactions: Vec<Value> = match full {
-            true => self.receipts.iter().map(of).collect(),
+            true => self.receipts.iter().map(|r| self.transaction(r)).collect(),
             false => self.receipts.iter().map(|r| json!(r.tx.hash)).collect(),
         };
         json!({
             "number": hex(self.number), "hash": self.hash, "parentHash": self.parent, "timestamp": hex(self.timestamp),
             "baseFeePerGas": format!("{:#x}", self.base_fee), "gasLimit": hex(30_000_000), "transactions": transactions,
+        })
+    }
+
+    /// One transaction of the block.
+    pub fn transaction(&self, receipt: &Receipt) -> Value {
+        let tx = &receipt.tx;
+        json!({
+            "hash": tx.hash, "from": tx.from, "nonce": hex(tx.nonce), "to": tx.to, "input": tx.data,
+            "blockNumber": hex(self.number), "blockHash": self.hash,
         })
     }
 

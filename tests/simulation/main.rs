@@ -45,6 +45,8 @@ const SEEDS: (u64, u64) = (1_500, 10_000);
 /// Number of seeds that aim at a crash which no seed of the campaign met.
 const AIMED_SEEDS_MAX: u64 = 2_000;
 const THREADS: usize = 2;
+/// The stack of a thread that runs seeds: one move is made inside a question of another one, and unoptimised futures are large.
+const STACK_BYTES: usize = 32 << 20;
 /// So many failing seeds are told; more would only repeat them.
 const FAILURES_MAX: usize = 5;
 
@@ -105,7 +107,7 @@ fn every_seed_keeps_the_promises() {
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (next, failures) = (&next, &failures);
-            scope.spawn(move || {
+            let live = move || {
                 pin(thread);
                 let runtime = runtime();
                 let mut stage = runtime.block_on(Stage::open());
@@ -120,7 +122,8 @@ fn every_seed_keeps_the_promises() {
                         stage = runtime.block_on(Stage::open());
                     }
                 }
-            });
+            };
+            std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, live).unwrap();
         }
     });
     let seconds = started.elapsed().as_secs_f64();
@@ -130,11 +133,21 @@ fn every_seed_keeps_the_promises() {
     // A short run has no chance to meet them all.
     let is_whole = count >= 1_000;
     if is_whole {
-        aim_at_missed_crashes();
+        with_stack(aim_at_missed_crashes);
     }
     let (table, never) = TOTALS.report();
     println!("{table}\n{ran} seeds in {seconds:.1} s, {:.0} a second", ran as f64 / seconds);
     assert!(!is_whole || never.is_empty(), "never met work in flight: {never:?}");
+}
+
+/// Runs it on a thread with the stack that seeds need.
+fn with_stack(act: impl FnOnce() + Send) {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, act).unwrap();
+        if let Err(panic) = thread.join() {
+            std::panic::resume_unwind(panic);
+        }
+    });
 }
 
 /// Runs seeds that plan nothing but one crash, for each crash that the campaign missed, until one of them meets it. Random plans reach a
@@ -166,6 +179,10 @@ fn aim_from_environment() -> Option<(Point, When)> {
 
 #[test]
 fn replay() {
+    with_stack(replay_twice);
+}
+
+fn replay_twice() {
     let number = from_environment("MUNIMENT_SEED").unwrap_or(1);
     let aim = aim_from_environment();
     let runtime = runtime();

@@ -44,6 +44,10 @@ impl View<'_> {
             "eth_feeHistory" => Ok(self.fees()),
             "eth_estimateGas" => self.call(params).map(|_| json!(hex(GAS))),
             "eth_call" => self.call(params).map(|answer| json!(answer)),
+            "eth_getTransactionByHash" => {
+                let hash: B256 = read(&params[0])?;
+                Ok(self.find(hash).map_or(Value::Null, |(block, receipt)| block.transaction(receipt)))
+            }
             "eth_getTransactionReceipt" => {
                 let hash: B256 = read(&params[0])?;
                 Ok(self.find(hash).map_or(Value::Null, |(block, receipt)| block.receipt(receipt)))

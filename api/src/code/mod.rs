@@ -60,10 +60,6 @@ codes! {
         "The path does not take this query parameter.",
         "Remove the parameter. `detail` lists the parameters of the path."
     ];
-    BodyTimeout = "body_timeout", 408, "The body did not arrive in time" [
-        "The server waits only some seconds for the whole body of a request.",
-        "Send the request again. If the connection is slow, send less at once."
-    ];
     InvalidHeader = "invalid_header", 400, "A header is invalid" [
         "The value of a request header has the wrong form.",
         "Correct the header. `detail` names it."
@@ -169,6 +165,10 @@ codes! {
         "The header `Accept` excludes every media type that the path offers.",
         "Send `Accept: application/json`, or omit the header. Problems are sent as `application/problem+json` in any \
          case."
+    ];
+    BodyTimeout = "body_timeout", 408, "The body did not arrive in time" [
+        "The server waits only some seconds for the whole body of a request.",
+        "Send the request again. If the connection is slow, send less at once."
     ];
     InvalidState = "invalid_state", 409, "The current status does not allow this" [page];
     TokenAlreadyDeployed = "token_already_deployed", 409, "The offering already has a token" [

@@ -32,6 +32,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("description", "A share in a solar park."),
     ("detail", "The field reason is missing."),
     ("email", "ada@investor.example"),
+    ("endpoint_warning", "rpc-2.example stands still at block 21044170"),
     ("entitlements_root", "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
     ("explorer_url", "https://sepolia.etherscan.io/address/0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
     ("external_reference", "E2E-2026-11-20-0042"),
