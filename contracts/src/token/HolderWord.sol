@@ -6,8 +6,9 @@ pragma solidity 0.8.37;
 /// balance 96 bits | units of the first tranche 96 | its release time 40 | count of further tranches 8 |
 /// whitelisted 1 | followed 1 | frozen units 1. The balance has the lowest bits.
 /// @dev "Followed" means that the Rule 144 module keeps lots for these units. It repeats the partition's flag, so that a
-/// forced transfer need not read the partition. "Frozen units" means that `Holding.frozen` is not zero. A word without a lock has zero in all three lock fields. The arithmetic
-/// on the balance is unchecked, because supply is limited to 96 bits and no balance exceeds it.
+/// forced transfer need not read the partition. "Frozen units" means that `Holding.frozen` is not zero. A word without a
+/// lock has zero in all three lock fields. The arithmetic on the balance is unchecked, because supply is limited to 96
+/// bits and no balance exceeds it.
 type HolderWord is uint256;
 
 using {

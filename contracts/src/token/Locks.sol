@@ -127,8 +127,8 @@ library Locks {
         return _shorten(word, holding, length, left);
     }
 
-    /// @dev Removes `units` from the tranche of `releaseAt`, which has at least so many; `held` is what it had, 0 if there is
-    /// none. The word must have no due tranche.
+    /// @dev Removes `units` from the tranche of `releaseAt`, which has at least so many; `held` is what it had, 0 if there
+    /// is none. The word must have no due tranche.
     function take(HolderWord word, TokenStorage.Holding storage holding, uint256 units, uint256 releaseAt)
         internal
         returns (HolderWord, uint256 held)
