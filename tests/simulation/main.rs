@@ -42,8 +42,10 @@ use crate::trace::Trace;
 
 /// Number of seeds, unless `MUNIMENT_SEEDS` says otherwise: in every run, and in the whole campaign.
 const SEEDS: (u64, u64) = (1_500, 10_000);
-/// Number of seeds that aim at a crash which no seed of the campaign met.
-const AIMED_SEEDS_MAX: u64 = 2_000;
+/// Number of seeds that aim at a crash which no seed of the campaign met: in every run, and in the whole campaign.
+const AIMED_SEEDS_MAX: (u64, u64) = (60, 2_000);
+/// Crashes that a run may leave unmet after it aimed at them: the rarest ones need more seeds than every run has time for.
+const UNMET_MAX: (usize, usize) = (12, 0);
 const THREADS: usize = 2;
 /// The stack of a thread that runs seeds: one move is made inside a question of another one, and unoptimised futures are large.
 const STACK_BYTES: usize = 32 << 20;
@@ -137,7 +139,7 @@ fn every_seed_keeps_the_promises() {
     }
     let (table, never) = TOTALS.report();
     println!("{table}\n{ran} seeds in {seconds:.1} s, {:.0} a second", ran as f64 / seconds);
-    assert!(!is_whole || never.is_empty(), "never met work in flight: {never:?}");
+    assert!(!is_whole || never.len() <= campaign(UNMET_MAX), "never met work in flight: {never:?}");
 }
 
 /// Runs it on a thread with the stack that seeds need.
@@ -156,7 +158,7 @@ fn aim_at_missed_crashes() {
     let runtime = runtime();
     let stage = runtime.block_on(Stage::open());
     for aim in TOTALS.missed_crashes() {
-        for number in 0..AIMED_SEEDS_MAX {
+        for number in 0..campaign(AIMED_SEEDS_MAX) {
             if TOTALS.has_crashed(aim) {
                 println!("aimed at {} {:?}: met after {number} seeds", aim.0, aim.1);
                 break;
