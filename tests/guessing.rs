@@ -78,7 +78,7 @@ on_both_databases! {
         print(&rows);
         assert_eq!((one, rows[0].2, rows[1].2, rows[2].2), (5, 0, 0, 0), "{rows:?}");
         assert!(many <= 100 && stranger.status == 429, "{rows:?}");
-        // A stolen cookie of another account, or a changed one, is none.
+        // The cookie of another account, or a changed one, makes no device known.
         register(&server, "bruno@people.example").await;
         let foreign = cookie_of(&log_in(&server, "198.51.100.9", "bruno@people.example", PASSWORD, None).await);
         assert_eq!(log_in(&server, "198.51.100.77", ADA, PASSWORD, foreign.as_deref()).await.status, 429);

@@ -1,5 +1,5 @@
-//! The first proof of an e-mail address by a password reset. Until then the account belonged to whoever typed the address first, so what was
-//! made before the proof goes.
+//! The first proof of an e-mail address by a password reset. Anybody could have registered the address before,
+//! so everything that was made before the proof is removed.
 
 use crate::db::Tx;
 use crate::sql::sql;

@@ -139,7 +139,7 @@ impl Chain {
         }
     }
 
-    /// A block that its hash proves, or that a second endpoint shows with the same transactions. Where there is none, one voice must do.
+    /// A block that its hash proves, or that a second endpoint shows with the same transactions. If no second endpoint is configured, one is believed.
     pub(crate) async fn believed(&self, body: Body) -> Result<Block, Fault> {
         let Body { block, is_proved } = body;
         if is_proved {

@@ -28,7 +28,7 @@ const SURVEY_BLOCK_TIMES: u64 = 3;
 pub struct Heads {
     /// The newest block, with its transactions.
     pub latest: Block,
-    /// The newest block that is final for as many endpoints as the quorum requires; none while there is none.
+    /// The newest block that is final for a quorum of endpoints, if there is one.
     pub finalized: Option<Header>,
     /// The height that as many endpoints have reached.
     pub reached: u64,

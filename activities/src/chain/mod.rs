@@ -102,7 +102,7 @@ impl Chain {
         self.endpoints.iter().map(Endpoint::health).collect()
     }
 
-    /// The endpoints that are asked last or never, each with the reason; none if there is none.
+    /// The distrusted endpoints, each with the reason; `None` if all are trusted.
     pub fn endpoint_warning(&self) -> Option<String> {
         let named = self.health().into_iter().filter_map(|health| {
             let why = health.wrong_chain.or(health.distrusted)?;

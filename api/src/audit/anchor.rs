@@ -21,11 +21,22 @@ const LOOK_EVERY: Duration = Duration::from_secs(5);
 /// How many looks go by before the head of the chain is noted again.
 const HEAD_LOOKS: u64 = 12;
 
+/// What this process noted last, so that nothing is read or verified again while nothing changes.
+#[derive(Default)]
+struct Noted {
+    /// The position of the head of the chain.
+    head: i64,
+    /// The last position of the newest anchor.
+    anchor: Option<i64>,
+    /// The first position of the day that is not signed again.
+    refused: i64,
+}
+
 /// Writes the anchor of each past day until it is told to stop, and notes the head of the chain once more at the end.
 pub async fn run(app: App, file: AnchorFile, stop: CancellationToken) -> Result<(), Failure> {
-    let (mut noted, mut looks, mut refused) = (0, 0_u64, 0);
+    let (mut noted, mut looks) = (Noted::default(), 0_u64);
     while stop.run_until_cancelled(tokio::time::sleep(LOOK_EVERY)).await.is_some() {
-        let mut looked = anchor(&app, &file, &mut refused).await;
+        let mut looked = anchor(&app, &file, &mut noted).await;
         if looked.is_ok() && looks.is_multiple_of(HEAD_LOOKS) {
             looked = note_head(&app, &file, &mut noted).await;
         }
@@ -37,25 +48,29 @@ pub async fn run(app: App, file: AnchorFile, stop: CancellationToken) -> Result<
     note_head(&app, &file, &mut noted).await
 }
 
-async fn anchor(app: &App, file: &AnchorFile, refused: &mut i64) -> Result<(), Failure> {
+async fn anchor(app: &App, file: &AnchorFile, noted: &mut Noted) -> Result<(), Failure> {
     loop {
         let mut tx = app.db.read().await?;
         let stored: Vec<_> = audit::anchors(&mut tx).await?;
         let drafted = audit::draft(&mut tx).await?;
         drop(tx);
-        // An anchor of another host is noted as well, so that each host refuses to sign its day again.
-        let genuine =
-            stored.iter().filter(|a| app.auth.tokens.read_statement(TYPE, &a.signature) == Some(a.statement()));
-        file.note(&app.auth.secrets, app.db.clock().now(), &genuine.map(Seen::anchor).collect::<Vec<_>>())?;
+        let newest = stored.last().map(|anchor| anchor.to_position);
+        if newest != noted.anchor {
+            // An anchor of another host is noted as well, so that each host refuses to sign its day again.
+            let genuine =
+                stored.iter().filter(|a| app.auth.tokens.read_statement(TYPE, &a.signature) == Some(a.statement()));
+            file.note(&app.auth.secrets, app.db.clock().now(), &genuine.map(Seen::anchor).collect::<Vec<_>>())?;
+            noted.anchor = newest;
+        }
         let Some(draft) = drafted else { return Ok(()) };
         if draft.from_position <= file.anchored()? {
-            if *refused != draft.from_position {
+            if noted.refused != draft.from_position {
                 tracing::error!(
                     audit.day = draft.day,
                     audit.from = draft.from_position,
                     "an audit anchor was deleted: its day is not signed again. Run `muniment audit verify` and preserve the database"
                 );
-                *refused = draft.from_position;
+                noted.refused = draft.from_position;
             }
             return Ok(());
         }
@@ -77,13 +92,13 @@ async fn anchor(app: &App, file: &AnchorFile, refused: &mut i64) -> Result<(), F
     }
 }
 
-async fn note_head(app: &App, file: &AnchorFile, noted: &mut i64) -> Result<(), Failure> {
+async fn note_head(app: &App, file: &AnchorFile, noted: &mut Noted) -> Result<(), Failure> {
     let head = audit::head(&mut app.db.read().await?).await?;
-    if let Some((position, hash)) = head.filter(|(position, _)| position != noted) {
+    if let Some((position, hash)) = head.filter(|(position, _)| *position != noted.head) {
         let seen = Seen::Head { position, hash: hash.clone() };
         file.note(&app.auth.secrets, app.db.clock().now(), &[seen])?;
         tracing::info!(audit.head_position = position, audit.head_hash = hash, "the audit anchor is up to date");
-        *noted = position;
+        noted.head = position;
     }
     Ok(())
 }

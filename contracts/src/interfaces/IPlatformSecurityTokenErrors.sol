@@ -68,7 +68,7 @@ interface IPlatformSecurityTokenErrors {
     error TokenPaused();
     /// @notice The issuer does not allow holders to redeem.
     error RedemptionNotAllowed();
-    /// @notice The lock of this release time has fewer units, or there is none.
+    /// @notice The lock with this release time does not exist, or holds fewer units.
     /// @param holder The holder.
     /// @param partition The partition.
     /// @param releaseAt The release time, in Unix seconds.

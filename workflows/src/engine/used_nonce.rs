@@ -12,6 +12,7 @@ use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
 use muniment_domain::attempt::{self, Attempt};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
+use muniment_domain::db::Tx;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::step;
@@ -78,7 +79,7 @@ pub async fn reconcile_lane(engine: &Engine, network: &Network, lane_id: &str) -
 }
 
 /// A lane with the open attempts of its signed steps. Nonces with a proof of a foreign transaction need no other one.
-async fn open_use(tx: &mut muniment_domain::db::Tx, lane_id: &str) -> Result<KeyUse> {
+async fn open_use(tx: &mut Tx, lane_id: &str) -> Result<KeyUse> {
     let lane = lanes::find(tx, lane_id).await?;
     let proved = chain::foreign_of(tx, lane.chain_id, lane.signer.0, (0, i64::MAX)).await?;
     let signed: BTreeSet<Option<i64>> =
@@ -115,7 +116,7 @@ async fn explain_lane(engine: &Engine, network: &Network, cursor: &Cursor, mut o
 
 /// Writes the explanations, in the caller's transaction.
 pub async fn record(
-    tx: &mut muniment_domain::db::Tx,
+    tx: &mut Tx,
     chain_id: i64,
     uses: &[KeyUse],
     receipts: &[Receipt],

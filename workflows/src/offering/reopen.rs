@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Scope, Status};
-use muniment_domain::{Result, issuer};
+use muniment_domain::{Result, issuer, subscription};
 
 use super::{blocked, lock, make_move};
 use crate::requester::Requester;
@@ -24,7 +24,7 @@ pub async fn reopen(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Res
     let mut o = lock(tx, scope, id).await?;
     if o.status == Status::Closed {
         issuer::active(tx, &o.issuer_id).await?;
-        let minted = muniment_domain::subscription::totals(tx, &o.id).await?.minted > 0;
+        let minted = subscription::totals(tx, &o.id).await?.minted > 0;
         if minted || offering::live_mint(tx, &o.id).await?.is_some() {
             return Err(blocked(&o, "Units of the offering are minted or being minted.".to_owned()));
         }
