@@ -117,6 +117,8 @@ impl Error {
     pub fn is_away(&self) -> bool {
         match self {
             Self::Database(sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut) => true,
+            // A connection that ends before the answer to the request for TLS: the driver reads the end as a zero.
+            Self::Database(sqlx::Error::Protocol(why)) => why.contains("SSLRequest: 0x00"),
             // The server starts, stops, or has no place for another connection.
             Self::Database(sqlx::Error::Database(e)) => {
                 matches!(e.code().as_deref(), Some("57P01" | "57P02" | "57P03" | "53300" | "08006" | "08001"))
@@ -241,5 +243,37 @@ crate::words! {
         AccountDisabled = "account_disabled",
         /// The e-mail address already has an account.
         EmailTaken = "email_taken",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::clock::Clock;
+    use crate::db::Db;
+    use crate::id::Ids;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpListener;
+
+    /// Whether a server that gives this answer to the request for TLS, and ends the connection, counts as away.
+    async fn is_away_after(answer: &'static [u8]) -> bool {
+        let server = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let url = format!("postgres://nobody@{}/none", server.local_addr().unwrap());
+        let answering = tokio::spawn(async move {
+            loop {
+                let (mut stream, _) = server.accept().await.unwrap();
+                let mut request = [0; 8];
+                stream.read_exact(&mut request).await.unwrap();
+                stream.write_all(answer).await.unwrap();
+            }
+        });
+        let opened = Db::open(&url, 1, Clock::System, Ids::Random).await;
+        answering.abort();
+        opened.expect_err("it is no database").is_away()
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_is_cut_while_it_begins_is_an_outage_and_another_server_is_none() {
+        assert!(is_away_after(b"").await);
+        assert!(!is_away_after(b"HTTP").await);
     }
 }
