@@ -11,6 +11,7 @@ abstract contract AgentGated is IAgentGated {
     IAgentRegistry private immutable _REGISTRY;
 
     /// @dev Requires that the caller holds at least one role of `mask`, on the whole platform or for `_scope()`.
+    /// @param mask The bits of the roles.
     modifier onlyRole(uint256 mask) {
         _requireRole(mask);
         _;

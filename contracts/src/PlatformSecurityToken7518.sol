@@ -38,7 +38,7 @@ contract PlatformSecurityToken7518 is
 
     /// @dev The full count of partitions makes the implementation unusable: `initialize` and `addPartition` revert.
     constructor(IAgentRegistry registry) AgentGated(registry) {
-        TokenStorage.state().total = TotalWordLibrary.sealedWord(_MAX_PARTITIONS);
+        TokenStorage.state().total = TotalWordLibrary.sealedWord(_PARTITIONS_MAX);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
@@ -47,7 +47,7 @@ contract PlatformSecurityToken7518 is
         if ($.total.count() != 0) revert AlreadyInitialized();
         uint256 length = bytes(symbol).length;
         if (length == 0 || length > 31) revert SymbolLengthOutOfRange(length);
-        if (partitions.length == 0 || partitions.length > _MAX_PARTITIONS) {
+        if (partitions.length == 0 || partitions.length > _PARTITIONS_MAX) {
             revert PartitionCountOutOfRange(partitions.length);
         }
         _requireFitting(cap);

@@ -81,11 +81,11 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         bytes32 commitment,
         bytes32 auditHash
     ) external nonReentrant onlyRole(Roles.PAYOUT) {
-        _requireTerms(id, token, asset, total, count, commitment);
+        _requireContract(token);
+        _requireContract(asset);
+        _requireTerms(id, total, count, commitment);
         Escrow storage escrow = _escrows[id];
-        if (address(escrow.token) != address(0)) {
-            revert DistributionExists(id);
-        }
+        if (address(escrow.token) != address(0)) revert DistributionExists(id);
         escrow.asset = IERC20(asset);
         escrow.count = count.toUint32();
         escrow.token = IPlatformSecurityToken7518(token);
@@ -386,15 +386,14 @@ contract PlatformYieldDistributor is IPlatformYieldDistributor, AgentGated, Reen
         tally.asset = escrow.asset;
     }
 
-    function _requireTerms(bytes32 id, address token, address asset, uint256 total, uint256 count, bytes32 commitment)
-        private
-        view
-    {
-        if (token == address(0) || asset == address(0)) revert ZeroAddress();
+    function _requireContract(address account) private view {
+        if (account == address(0)) revert ZeroAddress();
+        if (account.code.length == 0) revert NotAContract(account);
+    }
+
+    function _requireTerms(bytes32 id, uint256 total, uint256 count, bytes32 commitment) private pure {
         if (id == 0 || total == 0 || count == 0 || commitment == 0) revert ZeroTerm();
         if (total > type(uint112).max) revert AmountTooLarge(total);
         if (count > type(uint32).max) revert CountTooLarge(count);
-        if (token.code.length == 0) revert NotAContract(token);
-        if (asset.code.length == 0) revert NotAContract(asset);
     }
 }

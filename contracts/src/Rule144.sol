@@ -51,8 +51,9 @@ contract Rule144 is IRule144, AgentGated {
     mapping(address token => mapping(uint256 partition => mapping(address holder => uint256))) private _numberOf;
     mapping(address token => IssuerStatus) private _statuses;
 
-    /// @dev Requires compliance on the whole platform or for the token's offering. Who names another contract as `token`
-    /// changes the data of that contract only.
+    /// @dev Requires compliance on the whole platform or for the token's offering. A caller that names another contract as
+    /// `token` changes the data of that contract only.
+    /// @param token The token.
     modifier onlyComplianceOf(address token) {
         if (!agentRegistry().hasRole(msg.sender, Roles.COMPLIANCE)) {
             _requireRoleFor(_offeringOf(token), Roles.COMPLIANCE);
@@ -60,6 +61,8 @@ contract Rule144 is IRule144, AgentGated {
         _;
     }
 
+    /// @dev Requires that the caller is a token whose partition this module serves.
+    /// @param partition The partition.
     modifier onlyServed(uint256 partition) {
         if (!isServed[msg.sender][partition]) revert PartitionNotServed(msg.sender, partition);
         _;

@@ -20,6 +20,7 @@ interface Vm {
     function addr(uint256 privateKey) external pure returns (address);
     function assume(bool condition) external pure;
     function deal(address account, uint256 newBalance) external;
+    function envOr(string calldata name, string calldata defaultValue) external view returns (string memory);
     function etch(address target, bytes calldata code) external;
     function expectCall(address callee, bytes calldata data) external;
     function expectCall(address callee, bytes calldata data, uint64 count) external;

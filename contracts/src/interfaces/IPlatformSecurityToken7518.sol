@@ -187,7 +187,7 @@ interface IPlatformSecurityToken7518 is
     /// units.
     /// @param lost The lost wallet.
     /// @param replacement The new wallet.
-    /// @param opId The operation number, at most 88 bits; stored with the lost wallet, see `lastRecoveryOf`.
+    /// @param opId The operation number, at most 80 bits; stored with the lost wallet, see `lastRecoveryOf`.
     function recoveryAddress(address lost, address replacement, uint256 opId) external;
 
     /// @notice Takes the retirement of a wallet back, for a recovery that named the wrong one. Kind `reinstate`.

@@ -59,7 +59,7 @@ interface IPlatformSecurityTokenErrors {
     /// @notice The account was not recovered, so there is nothing to take back.
     /// @param account The account.
     error AddressNotRetired(address account);
-    /// @notice The number of a recovery must be higher than that of the wallet's last one, and fit 88 bits.
+    /// @notice The number of a recovery must be higher than that of the wallet's last one, and fit 80 bits.
     /// @param account The lost wallet.
     /// @param last The number of its last recovery.
     /// @param given The number given.

@@ -12,7 +12,7 @@ import {TokenStorage} from "./TokenStorage.sol";
 /// `setFrozenTokens` froze are no tranche: they overlap the locks.
 library Locks {
     /// @notice Limit of tranches in addition to the first.
-    uint256 internal constant MAX_EXTRAS = 15;
+    uint256 internal constant EXTRAS_MAX = 15;
     /// @notice The longest lock, in seconds: 20 years. So a typing error in a release time cannot lock units for ever.
     uint256 internal constant SECONDS_MAX = 7305 days;
 
@@ -102,7 +102,7 @@ library Locks {
             if (releaseOf(item) == releaseAt) return (_put(word, holding, place - 1, item + units), false);
             if (releaseOf(item) < releaseAt) break;
         }
-        if (length > MAX_EXTRAS) return (word, true);
+        if (length > EXTRAS_MAX) return (word, true);
         for (uint256 i = length; i > place; --i) {
             word = _put(word, holding, i, trancheAt(word, holding, i - 1));
         }

@@ -6,6 +6,7 @@ import {IERC7518} from "../interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../interfaces/IERC7943MultiToken.sol";
 import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
 import {IRule144} from "../interfaces/IRule144.sol";
+import {HolderSlotLibrary} from "./HolderSlot.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {PageLine} from "./PageLine.sol";
 import {TokenDebits} from "./TokenDebits.sol";
@@ -22,8 +23,8 @@ abstract contract TokenCustody is TokenDebits {
         returns (bool)
     {
         _requireNotZero(account);
-        TokenStorage.Account storage slot = TokenStorage.state().accounts[account];
-        slot.word = slot.word.frozen();
+        TokenStorage.Holding storage home = _home(account);
+        home.slot = home.slot.frozen();
         emit AddressFrozen(account, data);
         return true;
     }
@@ -31,8 +32,8 @@ abstract contract TokenCustody is TokenDebits {
     /// @inheritdoc IERC7518
     function unFreeze(address account, bytes calldata data) external onlyRole(Roles.COMPLIANCE) returns (bool) {
         _requireNotZero(account);
-        TokenStorage.Account storage slot = TokenStorage.state().accounts[account];
-        slot.word = _living(account, slot.word).unfrozen();
+        TokenStorage.Holding storage home = _home(account);
+        home.slot = HolderSlotLibrary.stored(_living(account, home.slot).unfrozen());
         emit AddressUnfrozen(account, data);
         return true;
     }
@@ -86,8 +87,8 @@ abstract contract TokenCustody is TokenDebits {
         _requireNotFrozen(to);
         bool followed = _take(from, partition, amount);
         TokenStorage.Holding storage target = _holding(to, partition);
-        HolderWord word = target.word.credit(amount);
-        target.word = followed ? word.followed() : word;
+        HolderWord word = _living(to, target.slot).credit(amount);
+        target.slot = HolderSlotLibrary.stored(followed ? word.followed() : word);
         emit TransferSingle(msg.sender, from, to, partition, amount);
         emit TokensForceTransferred(from, to, partition, amount);
         if (followed) _reportForced(from, to, partition, amount);

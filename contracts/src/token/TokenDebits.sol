@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
+import {HolderSlotLibrary} from "./HolderSlot.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {Locks} from "./Locks.sol";
 import {TokenRules} from "./TokenRules.sol";
@@ -15,11 +16,12 @@ abstract contract TokenDebits is TokenRules {
     function _take(address from, uint256 partition, uint256 amount) internal returns (bool followed) {
         if (amount == 0) revert ZeroAmount(from);
         TokenStorage.Holding storage source = _holding(from, partition);
-        HolderWord word = source.word;
+        HolderWord word = _living(from, source.slot);
         if (amount > word.balance()) revert BalanceTooLow(from, partition, word.balance(), amount);
         followed = word.isFollowed();
         word = word.debit(amount);
-        source.word = word.isFree() ? word : _cutToBalance(source, from, partition, word);
+        if (!word.isFree()) word = _cutToBalance(source, from, partition, word);
+        source.slot = HolderSlotLibrary.stored(word);
     }
 
     /// @dev Cuts the latest locks, and the frozen units, until they do not exceed the balance. Removes due locks first.

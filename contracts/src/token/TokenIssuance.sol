@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 import {Roles} from "../Roles.sol";
 import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
 import {IRule144} from "../interfaces/IRule144.sol";
+import {HolderSlotLibrary} from "./HolderSlot.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {PageLine} from "./PageLine.sol";
 import {PartitionWord} from "./PartitionWord.sol";
@@ -24,7 +25,9 @@ abstract contract TokenIssuance is TokenLocks {
         for (uint256 i; i < holders.length; ++i) {
             _requireNotZero(holders[i]);
             TokenStorage.Holding storage holding = _holding(holders[i], partition);
-            holding.word = allowed ? holding.word.whitelisted() : holding.word.unlisted();
+            _requireLiving(holders[i]);
+            HolderWord word = holding.slot.living();
+            holding.slot = HolderSlotLibrary.stored(allowed ? word.whitelisted() : word.unlisted());
             emit HolderWhitelisted(holders[i], partition, allowed);
         }
     }
@@ -47,7 +50,7 @@ abstract contract TokenIssuance is TokenLocks {
 
     /// @inheritdoc IPlatformSecurityToken7518
     function isWhitelisted(address holder, uint256 partition) external view returns (bool) {
-        return _holding(holder, partition).word.isWhitelisted();
+        return _shown(_holding(holder, partition)).isWhitelisted();
     }
 
     /// @dev Writes the supplies once for the page. A restriction stops transfers, not mints.
@@ -73,7 +76,7 @@ abstract contract TokenIssuance is TokenLocks {
         if (units == 0) revert ZeroAmount(holder);
         _requireNotFrozen(holder);
         TokenStorage.Holding storage holding = _holding(holder, partition);
-        HolderWord word = holding.word;
+        HolderWord word = _living(holder, holding.slot);
         if (!word.isWhitelisted()) {
             if (!listing) revert HolderNotWhitelisted(holder, partition);
             // No event of its own: the mint says it, for 1,756 gas less.
@@ -85,7 +88,7 @@ abstract contract TokenIssuance is TokenLocks {
         word = word.credit(units);
         if (followed) word = word.followed();
         if (releaseAt != 0) word = _withLock(word, holding, holder, partition, units, releaseAt);
-        holding.word = word;
+        holding.slot = HolderSlotLibrary.stored(word);
     }
 
     function _raiseSupply(uint256 partition, PartitionWord word, uint256 units) private {

@@ -5,6 +5,7 @@ import {Roles} from "../Roles.sol";
 import {IERC7518} from "../interfaces/IERC7518.sol";
 import {IERC7943MultiToken} from "../interfaces/IERC7943MultiToken.sol";
 import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
+import {HolderSlotLibrary} from "./HolderSlot.sol";
 import {HolderWord} from "./HolderWord.sol";
 import {Locks} from "./Locks.sol";
 import {PageLine} from "./PageLine.sol";
@@ -46,17 +47,18 @@ abstract contract TokenLocks is TokenRules {
         _requireRelease(releaseAt);
         mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
         for (uint256 i; i < lines.length; ++i) {
-            address holder = PageLine.account(lines[i]);
-            _lockLine(holdings[holder], holder, partition, PageLine.units(lines[i]), releaseAt);
+            bytes32 line = lines[i];
+            address holder = PageLine.account(line);
+            _lockLine(holdings[holder], holder, partition, PageLine.units(line), releaseAt);
         }
     }
 
     /// @inheritdoc IERC7518
     function unlockToken(address account, uint256 id) external onlyRole(Roles.ALL) {
         TokenStorage.Holding storage holding = _holding(account, id);
-        HolderWord word = holding.word;
+        HolderWord word = _living(account, holding.slot);
         if (!Locks.isDue(word)) revert NothingToUnlock(account, id);
-        holding.word = Locks.dropDue(word, holding);
+        holding.slot = HolderSlotLibrary.stored(Locks.dropDue(word, holding));
         emit TokenUnlocked(account, id);
     }
 
@@ -73,15 +75,16 @@ abstract contract TokenLocks is TokenRules {
         if (amount == 0) revert ZeroAmount(account);
         if (newReleaseAt >= releaseAt) revert ReleaseTimeOutOfRange(newReleaseAt);
         TokenStorage.Holding storage holding = _holding(account, partition);
-        (HolderWord word, uint256 held) =
-            Locks.take(_settled(holding.word, holding, account, partition), holding, amount, releaseAt);
+        HolderWord word = _settled(_living(account, holding.slot), holding, account, partition);
+        uint256 held;
+        (word, held) = Locks.take(word, holding, amount, releaseAt);
         if (held < amount) revert LockTooSmall(account, partition, releaseAt, held);
         if (newReleaseAt > block.timestamp) {
             bool full;
             (word, full) = Locks.add(word, holding, amount, newReleaseAt);
             if (full) revert TooManyLocks(account, partition);
         }
-        holding.word = word;
+        holding.slot = HolderSlotLibrary.stored(word);
         emit LockReleased(account, partition, amount, releaseAt, newReleaseAt);
     }
 
@@ -93,9 +96,10 @@ abstract contract TokenLocks is TokenRules {
     {
         _partition(tokenId);
         _requireNotZero(account);
+        _requireLiving(account);
         _requireFitting(amount);
         TokenStorage.Holding storage holding = _holding(account, tokenId);
-        holding.word = Locks.freeze(holding.word, holding, amount);
+        holding.slot = HolderSlotLibrary.stored(Locks.freeze(holding.slot.living(), holding, amount));
         emit Frozen(account, tokenId, amount);
         return true;
     }
@@ -103,13 +107,13 @@ abstract contract TokenLocks is TokenRules {
     /// @inheritdoc IERC7943MultiToken
     function getFrozenTokens(address account, uint256 tokenId) external view returns (uint256) {
         TokenStorage.Holding storage holding = _holding(account, tokenId);
-        return Locks.frozenUnits(holding.word, holding);
+        return Locks.frozenUnits(_shown(holding), holding);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function tranchesOf(address holder, uint256 partition) external view returns (Tranche[] memory tranches) {
         TokenStorage.Holding storage holding = _holding(holder, partition);
-        HolderWord word = holding.word;
+        HolderWord word = _shown(holding);
         tranches = new Tranche[](Locks.count(word));
         for (uint256 i; i < tranches.length; ++i) {
             uint256 tranche = Locks.trancheAt(word, holding, i);
@@ -174,8 +178,10 @@ abstract contract TokenLocks is TokenRules {
         uint256 units,
         uint256 releaseAt
     ) private {
-        _requireNotZero(holder);
+        // Not `_requireNotZero`, whose call would cost each line of a page 29 gas.
+        if (holder == address(0)) revert ZeroAddress();
         if (units == 0) revert ZeroAmount(holder);
-        holding.word = _withLock(holding.word, holding, holder, partition, units, releaseAt);
+        HolderWord word = _living(holder, holding.slot);
+        holding.slot = HolderSlotLibrary.stored(_withLock(word, holding, holder, partition, units, releaseAt));
     }
 }

@@ -13,12 +13,12 @@ import {TotalWord} from "./TotalWord.sol";
 /// @notice Partitions, caps, restrictions, and the Rule 144 module.
 abstract contract TokenPartitions is TokenRules {
     /// @dev Limit of partitions. `recoveryAddress` visits all of them in one transaction.
-    uint256 internal constant _MAX_PARTITIONS = 32;
+    uint256 internal constant _PARTITIONS_MAX = 32;
 
     /// @inheritdoc IPlatformSecurityToken7518
     function addPartition(uint256 partition, PartitionTerms calldata terms) external onlyRole(Roles.ISSUER) {
         uint256 expected = partitionCount() + 1;
-        if (expected > _MAX_PARTITIONS) revert PartitionCountOutOfRange(expected);
+        if (expected > _PARTITIONS_MAX) revert PartitionCountOutOfRange(expected);
         if (partition != expected) revert PartitionOutOfOrder(expected, partition);
         TokenStorage.state().total = _create(TokenStorage.state().total, partition, terms);
     }

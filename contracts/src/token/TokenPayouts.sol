@@ -62,7 +62,8 @@ abstract contract TokenPayouts is TokenRules, ReentrancyGuardTransient {
         IERC20 coin = _requireContract(asset);
         _sendWhole(coin, PageLine.account(lines[0]), PageLine.units(lines[0]));
         for (uint256 i = 1; i < lines.length; ++i) {
-            _send(coin, PageLine.account(lines[i]), PageLine.units(lines[i]));
+            bytes32 line = lines[i];
+            _send(coin, PageLine.account(line), PageLine.units(line));
         }
         return true;
     }

@@ -4,8 +4,8 @@ pragma solidity 0.8.37;
 import {Roles} from "../Roles.sol";
 import {IPlatformSecurityToken7518} from "../interfaces/IPlatformSecurityToken7518.sol";
 import {IRule144} from "../interfaces/IRule144.sol";
-import {AccountWord, AccountWordLibrary} from "./AccountWord.sol";
-import {HolderWord} from "./HolderWord.sol";
+import {HolderSlot, HolderSlotLibrary} from "./HolderSlot.sol";
+import {HolderWord, HolderWordLibrary} from "./HolderWord.sol";
 import {Locks} from "./Locks.sol";
 import {TokenRules} from "./TokenRules.sol";
 import {TokenStorage} from "./TokenStorage.sol";
@@ -22,11 +22,14 @@ abstract contract TokenRecovery is TokenRules {
         _requireNotZero(lost);
         _requireNotZero(replacement);
         if (lost == replacement) revert RecoveryToItself(lost);
-        _retire(lost, replacement, opId);
+        _requireRecoverable(lost, replacement, opId);
         TotalWord total = TokenStorage.state().total;
         uint256 count = total.count();
-        for (uint256 partition = 1; partition <= count; ++partition) {
-            _recover(lost, replacement, partition);
+        // The home partition is the first one, so the lost wallet is retired before the module is called.
+        HolderSlot left = HolderSlotLibrary.retired(replacement, opId);
+        for (uint256 partition = TokenStorage.HOME; partition <= count; ++partition) {
+            _recover(lost, replacement, partition, left);
+            left = HolderSlot.wrap(0);
             if (total.asksRule144(partition)) _reportRecovery(lost, replacement, partition);
         }
         emit AddressRecovered(lost, replacement);
@@ -35,59 +38,62 @@ abstract contract TokenRecovery is TokenRules {
     /// @inheritdoc IPlatformSecurityToken7518
     function reinstateAddress(address account, uint256 opId) external onlyRole(Roles.CUSTODY) {
         _execute(opId, _REINSTATE);
-        TokenStorage.Account storage slot = TokenStorage.state().accounts[account];
-        AccountWord word = slot.word;
-        if (word.successor() == address(0)) revert AddressNotRetired(account);
-        slot.word = word.reinstated();
-        emit AddressReinstated(account, word.successor());
+        TokenStorage.Holding storage home = _home(account);
+        HolderSlot slot = home.slot;
+        if (!slot.isRetired()) revert AddressNotRetired(account);
+        // Its slot has no room for the number beside units, and its older recoveries must stay refused.
+        TokenStorage.state().recoveries[account] = slot.recovery();
+        home.slot = HolderSlotLibrary.stored(HolderWordLibrary.reinstated());
+        emit AddressReinstated(account, slot.successor());
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function successorOf(address lost) external view returns (address) {
-        return TokenStorage.state().accounts[lost].word.successor();
+        HolderSlot slot = _home(lost).slot;
+        return slot.isRetired() ? slot.successor() : address(0);
     }
 
     /// @inheritdoc IPlatformSecurityToken7518
     function lastRecoveryOf(address lost) external view returns (uint256) {
-        return TokenStorage.state().accounts[lost].word.recovery();
+        return _lastRecovery(lost, _home(lost).slot);
     }
 
-    /// @dev Freezes `lost`, records its successor and the operation number. If it was frozen before, the successor is
-    /// frozen too. The number needs no bit in the bitmap: the slot is written anyway, which saves 5,000 gas.
-    function _retire(address lost, address replacement, uint256 opId) private {
-        TokenStorage.Account storage lostSlot = TokenStorage.state().accounts[lost];
-        TokenStorage.Account storage slot = TokenStorage.state().accounts[replacement];
-        AccountWord lostWord = lostSlot.word;
-        uint256 last = lostWord.recovery();
+    /// @dev Checks both wallets, and the operation number: the record of the retired wallet keeps it, so it needs no bit in
+    /// the bitmap, which saves 5,000 gas. The freeze of a lost wallet moves with its slot of the home partition.
+    function _requireRecoverable(address lost, address replacement, uint256 opId) private {
+        HolderSlot slot = _home(lost).slot;
+        uint256 last = _lastRecovery(lost, slot);
         if (opId == last) revert OperationReplayed(opId);
-        _living(lost, lostWord);
+        HolderWord word = _living(lost, slot);
         // A wallet that was reinstated refuses its older recoveries by this.
-        if (opId < last || opId > type(uint88).max) revert RecoveryOutOfOrder(lost, last, opId);
-        AccountWord word = _living(replacement, slot.word);
-        lostSlot.word = AccountWordLibrary.retired(replacement, opId);
-        if (lostWord.isFrozen() && !word.isFrozen()) {
-            slot.word = word.frozen();
-            emit AddressFrozen(replacement, "");
-        }
+        if (opId < last || opId > HolderSlotLibrary.RECOVERY_MAX) revert RecoveryOutOfOrder(lost, last, opId);
+        HolderWord replacementWord = _living(replacement, _home(replacement).slot);
+        if (word.isFrozen() && !replacementWord.isFrozen()) emit AddressFrozen(replacement, "");
     }
 
-    function _recover(address lost, address replacement, uint256 partition) private {
+    function _lastRecovery(address account, HolderSlot slot) private view returns (uint256) {
+        if (slot.isRetired()) return slot.recovery();
+        return slot.living().isReinstated() ? TokenStorage.state().recoveries[account] : 0;
+    }
+
+    /// @dev Moves a holding and leaves `left` in the slot of the lost wallet.
+    function _recover(address lost, address replacement, uint256 partition, HolderSlot left) private {
         mapping(address holder => TokenStorage.Holding) storage holdings = TokenStorage.state().holdings[partition];
         TokenStorage.Holding storage source = holdings[lost];
-        HolderWord word = source.word;
+        HolderWord word = source.slot.living().movable();
+        source.slot = left;
         if (HolderWord.unwrap(word) == 0) return;
         TokenStorage.Holding storage target = holdings[replacement];
-        HolderWord targetWord = target.word;
-        source.word = HolderWord.wrap(0);
-        uint256 balance = word.balance();
+        HolderWord targetWord = target.slot.living();
         if (targetWord.isFree()) {
             // Moves the word with all tranches, due ones too.
             Locks.moveExtras(word, source, target);
-            target.word = word.joined(targetWord);
+            target.slot = HolderSlotLibrary.stored(word.joined(targetWord));
         } else {
-            target.word = _merge(word, source, target, replacement, partition);
+            target.slot = HolderSlotLibrary.stored(_merge(word, source, target, replacement, partition));
         }
         if (word.hasFrozenUnits()) _moveFrozenUnits(source, target, lost, replacement, partition);
+        uint256 balance = word.balance();
         if (balance != 0) emit TransferSingle(msg.sender, lost, replacement, partition, balance);
     }
 
@@ -100,7 +106,7 @@ abstract contract TokenRecovery is TokenRules {
         address replacement,
         uint256 partition
     ) private returns (HolderWord merged) {
-        merged = _settled(target.word, target, replacement, partition).joined(word);
+        merged = _settled(target.slot.living(), target, replacement, partition).joined(word);
         uint256 length = Locks.count(word);
         for (uint256 i; i < length; ++i) {
             uint256 tranche = Locks.trancheAt(word, source, i);
@@ -123,7 +129,7 @@ abstract contract TokenRecovery is TokenRules {
         uint256 units = source.frozen + target.frozen;
         if (units > type(uint96).max) units = type(uint96).max;
         source.frozen = 0;
-        target.word = Locks.freeze(target.word, target, units);
+        target.slot = HolderSlotLibrary.stored(Locks.freeze(target.slot.living(), target, units));
         emit Frozen(lost, partition, 0);
         emit Frozen(replacement, partition, units);
     }

@@ -2,6 +2,8 @@
 pragma solidity 0.8.37;
 
 import {IRule144} from "../interfaces/IRule144.sol";
+import {HolderSlotLibrary} from "./HolderSlot.sol";
+import {HolderWord} from "./HolderWord.sol";
 import {PartitionWord} from "./PartitionWord.sol";
 import {Reasons} from "./Reasons.sol";
 import {TokenRules} from "./TokenRules.sol";
@@ -53,7 +55,7 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
 
     /// @inheritdoc IERC1155
     function balanceOf(address account, uint256 id) public view returns (uint256) {
-        return _holding(account, id).word.balance();
+        return _shown(_holding(account, id)).balance();
     }
 
     /// @inheritdoc IERC1155
@@ -78,15 +80,18 @@ abstract contract TokenTransfers is TokenRules, ReentrancyGuardTransient, IERC11
         PartitionWord partitionWord = TokenStorage.state().partitions[partition].word;
         TokenStorage.Holding storage source = _holding(from, partition);
         TokenStorage.Holding storage target = _holding(to, partition);
-        bytes32 reason = _moveRefusal(partitionWord, source, target, from, to, partition, amount);
+        bytes32 reason = _moveRefusal(partitionWord, source, target, Move(from, to, partition, amount));
         if (reason != Reasons.ALLOWED) revert TransferRefused(from, to, partition, amount, reason);
         if (amount == 0 || from == to) return;
-        source.word = _settled(source.word, source, from, partition).debit(amount);
+        // The predicate has refused frozen wallets, and a retired one is frozen.
+        HolderWord word = _settled(source.slot.living(), source, from, partition).debit(amount);
+        source.slot = HolderSlotLibrary.stored(word);
+        word = target.slot.living().credit(amount);
         if (partitionWord.asksRule144()) {
-            target.word = target.word.credit(amount).followed();
+            target.slot = HolderSlotLibrary.stored(word.followed());
             IRule144(TokenStorage.state().rule144).onTransfer(from, to, partition, amount);
         } else {
-            target.word = target.word.credit(amount);
+            target.slot = HolderSlotLibrary.stored(word);
         }
     }
 

@@ -29,6 +29,7 @@ contract CanTransferTest is World {
         uint16 frozen;
         bool moduleSet;
         bool moduleAllows;
+        bool moduleServes;
         bool toSelf;
         bool toZero;
     }
@@ -124,6 +125,7 @@ contract CanTransferTest is World {
         if (c.fromFrozen) freeze(alice);
         if (c.toFrozen) freeze(bob);
         module.answer(c.moduleAllows, c.moduleAllows ? bytes32(0) : bytes32("rule144-volume"));
+        module.serve(c.moduleServes);
         if (!c.moduleSet) {
             vm.prank(officer);
             token.setRule144(address(0));

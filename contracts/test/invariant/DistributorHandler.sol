@@ -9,7 +9,7 @@ import {HostileCoin} from "../hostile/HostileCoin.sol";
 /// @dev Has every role and acts as agents, holders and a hostile asset, in any order. It records every payment. A call
 /// that the distributor refuses is a valid result; `done` counts the successes, so that a campaign cannot pass by trying only.
 contract DistributorHandler {
-    uint256 public constant DISTRIBUTIONS_MAX = 6;
+    uint256 public constant DISTRIBUTIONS_MAX = 14;
     uint256 public constant LINES = 16;
     uint256 public constant HOLDERS = 8;
 
@@ -57,26 +57,20 @@ contract DistributorHandler {
         ++done["create"];
     }
 
-    /// @dev Creates a list if none is open, so that the campaign does not spend its calls on nothing.
+    /// @dev Creates a list if none is open, so that the campaign does not spend its calls on nothing. Few lists get most pages, so
+    /// that some are completed. A page that met an outage of the asset is sent again after it.
     function payNextPage(uint256 number, uint256 length) external {
         if (_unfinished(number) == type(uint256).max) create(length);
-        number = _unfinished(number);
+        number = _unfinished(number % 3);
         if (number == type(uint256).max) return;
         IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
         uint256 left = LINES - state.next;
-        uint256 end = state.next + 1 + length % (left < 4 ? left : 4);
-        uint256[] memory before = _balancesOfFrozen();
-        try DISTRIBUTOR.payoutForDistribution(
-            id(number), state.next, tailFrom(number, end), _slice(number, state.next, end)
-        ) {
-            ++done["page"];
-            if (end == LINES) ++done["complete"];
-            _noteWithheld(number, state.next, state.withheld);
-        } catch {
-            if (COIN.paused()) ++done["outage"];
-            COIN.setPaused(false);
-        }
-        _noteFrozen(before);
+        uint256 end = length % 4 == 1 ? LINES : state.next + 1 + length % (left < 8 ? left : 8);
+        if (length % 4 == 0) COIN.setPaused(true);
+        if (_payPage(number, end) || !COIN.paused()) return;
+        ++done["outage"];
+        COIN.setPaused(false);
+        _payPage(number, end);
     }
 
     /// @dev Pays any page but the next one, or the next one with a wrong line or a wrong tail. The amount of a wrong line may
@@ -107,9 +101,11 @@ contract DistributorHandler {
         }
     }
 
-    function claim(uint256 number, uint256 wallet) external {
+    /// @dev In seven of eight calls the cause is gone.
+    function claim(uint256 number, uint256 wallet, uint256 chance) external {
         number = _withholding(number);
         wallet = _withheldFrom(number, wallet);
+        if (chance % 8 != 0) _makePayable(wallet);
         uint256[] memory before = _balancesOfFrozen();
         try DISTRIBUTOR.claimWithheld(id(number), wallets[wallet]) {
             ++done["claim"];
@@ -117,18 +113,15 @@ contract DistributorHandler {
         _noteFrozen(before);
     }
 
-    /// @dev Claims for all wallets from one on, several of them twice. The cause is gone for the first one.
+    /// @dev Claims for two wallets, one of them twice. The cause is gone for the first one.
     function claimPage(uint256 number, uint256 wallet) external {
         number = _withholding(number);
         wallet = _withheldFrom(number, wallet);
-        (address payee,) = DISTRIBUTOR.payeeOf(address(TOKEN), wallets[wallet]);
-        try TOKEN.unFreeze(payee, "") {} catch {}
-        COIN.setMode(payee, HostileCoin.Mode.Honest);
-        COIN.setPaused(false);
+        _makePayable(wallet);
         uint256[] memory before = _balancesOfFrozen();
-        address[] memory accounts = new address[](wallets.length + 3);
+        address[] memory accounts = new address[](3);
         for (uint256 i = 0; i < accounts.length; ++i) {
-            accounts[i] = wallets[(wallet + i) % wallets.length];
+            accounts[i] = wallets[(wallet + i % 2) % wallets.length];
         }
         try DISTRIBUTOR.batchClaimWithheld(id(number), accounts) {
             ++done["claim page"];
@@ -136,8 +129,10 @@ contract DistributorHandler {
         _noteFrozen(before);
     }
 
-    function cancel(uint256 number, uint256 seldom) external {
-        if (count == 0 || seldom % 8 != 0) return;
+    function cancel(uint256 number, uint256 chance) external {
+        if (count == 0 || chance % 2 != 0) return;
+        if (_unfinished(number) != type(uint256).max) number = _unfinished(number);
+        COIN.setPaused(false);
         uint256 before = COIN.balanceOf(address(this));
         try DISTRIBUTOR.cancelDistribution(id(number % count)) {
             returned += COIN.balanceOf(address(this)) - before;
@@ -146,8 +141,8 @@ contract DistributorHandler {
     }
 
     /// @dev The asset stops for everybody, or works again.
-    function setPaused(uint256 seldom) external {
-        COIN.setPaused(seldom % 4 == 0);
+    function setPaused(uint256 chance) external {
+        COIN.setPaused(chance % 2 == 0);
     }
 
     function freeze(uint256 wallet) external {
@@ -197,6 +192,27 @@ contract DistributorHandler {
 
     function list(uint256 number) external view returns (bytes32[] memory) {
         return _lists[number];
+    }
+
+    function _payPage(uint256 number, uint256 end) private returns (bool paid) {
+        IPlatformYieldDistributor.Distribution memory state = DISTRIBUTOR.distribution(id(number));
+        uint256[] memory before = _balancesOfFrozen();
+        try DISTRIBUTOR.payoutForDistribution(
+            id(number), state.next, tailFrom(number, end), _slice(number, state.next, end)
+        ) {
+            paid = true;
+            ++done["page"];
+            if (end == LINES) ++done["complete"];
+            _noteWithheld(number, state.next, state.withheld);
+        } catch {}
+        _noteFrozen(before);
+    }
+
+    function _makePayable(uint256 wallet) private {
+        (address payee,) = DISTRIBUTOR.payeeOf(address(TOKEN), wallets[wallet]);
+        try TOKEN.unFreeze(payee, "") {} catch {}
+        COIN.setMode(payee, HostileCoin.Mode.Honest);
+        COIN.setPaused(false);
     }
 
     function _newWallet() private view returns (address) {

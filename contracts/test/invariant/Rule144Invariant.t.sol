@@ -6,11 +6,11 @@ import {Roles} from "../../src/Roles.sol";
 import {Rule144} from "../../src/Rule144.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {IRule144} from "../../src/interfaces/IRule144.sol";
-import {World} from "../World.sol";
+import {Campaign} from "./Campaign.sol";
 import {Rule144Handler} from "./Rule144Handler.sol";
 
 /// @dev The rule with a real token, with calls in any order.
-contract Rule144InvariantTest is World {
+contract Rule144InvariantTest is Campaign {
     Rule144 private rule;
     Rule144Handler private handler;
 
@@ -30,18 +30,39 @@ contract Rule144InvariantTest is World {
         vm.stopPrank();
     }
 
-    function targetContracts() public view returns (address[] memory) {
-        return one(address(handler));
+    function calls() internal view override returns (address, bytes4[] memory functions) {
+        functions = new bytes4[](8);
+        functions[0] = handler.mint.selector;
+        functions[1] = handler.transfer.selector;
+        functions[2] = handler.force.selector;
+        functions[3] = handler.redeem.selector;
+        functions[4] = handler.recover.selector;
+        functions[5] = handler.setAffiliate.selector;
+        functions[6] = handler.setReporting.selector;
+        functions[7] = handler.removeLegend.selector;
+        return (address(handler), functions);
     }
 
     /// forge-config: default.invariant.runs = 64
     /// forge-config: default.invariant.depth = 128
-    function invariantRule144() external view {
+    function invariantRule144() public view {
         for (uint256 i = 0; i < handler.walletCount(); ++i) {
             _assertLotsFollow(handler.wallets(i));
         }
         assertFalse(handler.youngUnitsLeft(), "units left within their holding period");
         assertFalse(handler.beyondVolume(), "an affiliate sold beyond its volume");
+    }
+
+    function testCampaignReachesEveryKindOfCall() external {
+        play(300);
+        invariantRule144();
+        assertGe(handler.done("mint"), 20, "mints");
+        assertGe(handler.done("transfer"), 15, "transfers");
+        assertGe(handler.done("affiliate transfer"), 5, "transfers of affiliates");
+        assertGe(handler.done("force"), 10, "forced transfers");
+        assertGe(handler.done("redeem"), 15, "redemptions");
+        assertGe(handler.done("recover"), 10, "recoveries");
+        assertGe(handler.done("remove legend"), 5, "legends removed");
     }
 
     function _assertLotsFollow(address holder) private view {

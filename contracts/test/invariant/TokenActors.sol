@@ -12,6 +12,9 @@ abstract contract TokenActors is Test {
 
     PlatformSecurityToken7518 public immutable token;
 
+    /// @notice The first rule that failed, or empty.
+    string public broken;
+
     /// @dev A recovered holder goes on with another wallet.
     mapping(uint256 place => address) internal _actors;
 
@@ -47,5 +50,9 @@ abstract contract TokenActors is Test {
                 )
             );
         }
+    }
+
+    function _must(bool kept, string memory what) internal {
+        if (!kept && bytes(broken).length == 0) broken = what;
     }
 }

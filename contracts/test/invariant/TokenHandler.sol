@@ -18,8 +18,6 @@ contract TokenHandler is TokenActors {
 
     DemoCoin public immutable coin;
 
-    /// @notice The first rule that failed, or empty.
-    string public broken;
     /// @notice Units minted less units burnt of each partition.
     mapping(uint256 partition => uint256) public minted;
     /// @notice Money paid to each actor.
@@ -90,11 +88,15 @@ contract TokenHandler is TokenActors {
         _op("lock_page", abi.encodeCall(token.batchLockTokens, (_next(), _partition(seed), releaseAt, lines)));
     }
 
+    /// @dev Locks a unit until the next second, so that something is due.
     function unlock(uint256 seed, uint256 a) external {
-        uint256 partition = _partition(seed);
-        uint256 locked = token.lockedBalanceOf(actor(a), partition);
-        if (_call(abi.encodeCall(token.unlockToken, (actor(a), partition)))) {
-            _must(token.lockedBalanceOf(actor(a), partition) == locked, "an unlock freed what was not due");
+        seed = _prepared(seed, a, a);
+        (address holder, uint256 partition) = (actor(a), _partition(seed));
+        _call(abi.encodeWithSelector(0x5783f8e7, holder, partition, 1, block.timestamp + 1));
+        vm.warp(block.timestamp + 1);
+        uint256 locked = token.lockedBalanceOf(holder, partition);
+        if (_call(abi.encodeCall(token.unlockToken, (holder, partition)))) {
+            _must(token.lockedBalanceOf(holder, partition) == locked, "an unlock freed what was not due");
         }
     }
 
@@ -141,14 +143,14 @@ contract TokenHandler is TokenActors {
         }
     }
 
-    function forceTransfer(uint256 seed, uint256 a, uint256 b, bool standard) external {
+    function forceTransfer(uint256 seed, uint256 a, uint256 b, uint256 standard) external {
         seed = _prepared(seed, a, b);
         (address from, address to, uint256 partition) = (actor(a), actor(b), _partition(seed));
         uint256 units = 1 + (seed >> 8) % (token.balanceOf(from, partition) + 1);
         if ((seed >> 240) % 8 != 0) _call(abi.encodeCall(token.freezeAddress, (from, "")));
         bool allowed = token.isFrozen(from) && !token.isFrozen(to) && units <= token.balanceOf(from, partition);
         uint256 locks = token.tranchesOf(to, partition).length;
-        bool ok = standard
+        bool ok = standard % 2 == 0
             ? _call(abi.encodeCall(token.forcedTransfer, (from, to, partition, units)))
             : _op(
                 "force_transfer", abi.encodeCall(token.forceTransfer, (from, to, partition, units, abi.encode(_next())))
@@ -175,9 +177,12 @@ contract TokenHandler is TokenActors {
         _call(abi.encodeCall(token.batchWhitelist, (_partition(seed), holders, chance % 8 != 0)));
     }
 
+    /// @dev Three of four restrictions are removed at once, so that most units can move.
     function restrict(uint256 seed, uint256 chance) external {
-        if (chance % 8 == 0) _call(abi.encodeCall(token.restrictTransfer, (_partition(seed))));
-        else _call(abi.encodeCall(token.removeRestriction, (_partition(seed))));
+        uint256 partition = _partition(seed);
+        _must(_call(abi.encodeCall(token.restrictTransfer, (partition))), "not restricted");
+        if (chance % 4 == 0) return;
+        _must(_call(abi.encodeCall(token.removeRestriction, (partition))), "restricted for ever");
     }
 
     function setCap(uint256 seed) external {
@@ -243,10 +248,11 @@ contract TokenHandler is TokenActors {
         if (ok) _must(token.lockedBalanceOf(holder, partition) <= locked, "a release locked units");
     }
 
-    /// @dev Pauses are rarer than their ends.
+    /// @dev Three of four pauses end at once, so that most units can move.
     function pause(uint256 chance) external {
-        if (chance % 4 == 0) _call(abi.encodeCall(token.pause, ()));
-        else _call(abi.encodeCall(token.unpause, ()));
+        _must(_call(abi.encodeCall(token.pause, ())) && token.paused(), "not paused");
+        if (chance % 4 == 0) return;
+        _must(_call(abi.encodeCall(token.unpause, ())) && !token.paused(), "paused for ever");
     }
 
     /// @dev A reinstated wallet is empty, frozen and no longer retired.
@@ -269,6 +275,25 @@ contract TokenHandler is TokenActors {
         _must(!_as(actor(a), abi.encodeCall(token.safeTransferFrom, (actor(a), lost, partition, 0, ""))), "receives");
         _must(!_call(abi.encodeCall(token.recoveryAddress, (actor(a), lost, _next()))), "takes over");
         _must(!_call(abi.encodeCall(token.unFreeze, (lost, ""))), "comes back");
+        _tryToWriteRetired(lost, partition);
+        _must(_picture(lost) == _picture(address(1)), "a retired wallet has something");
+        _must(token.isFrozen(lost) && token.successorOf(lost) != address(0), "no longer retired");
+    }
+
+    /// @dev In the home partition the record of a retired wallet is where its units were.
+    function _tryToWriteRetired(address lost, uint256 partition) private {
+        address[] memory holders = new address[](1);
+        holders[0] = lost;
+        bytes32[] memory lines = new bytes32[](1);
+        lines[0] = bytes32(abi.encodePacked(lost, uint96(1)));
+        uint256 time = block.timestamp + 1;
+        _must(!_call(abi.encodeCall(token.batchWhitelist, (partition, holders, true))), "listed");
+        _must(!_call(abi.encodeCall(token.setFrozenTokens, (lost, partition, 1))), "an order");
+        _must(!_call(abi.encodeCall(token.batchLockTokens, (_next(), partition, time, lines))), "locked");
+        _must(!_call(abi.encodeCall(token.mintPage, (_next(), partition, 0, lines))), "minted to");
+        _must(!_call(abi.encodeCall(token.redeem, (_next(), lost, partition, 1))), "redeemed");
+        _must(!_call(abi.encodeCall(token.unlockToken, (lost, partition))), "unlocked");
+        _call(abi.encodeCall(token.freezeAddress, (lost, "")));
     }
 
     function payout(uint256 seed, uint256 a, uint256 b) external {
@@ -370,9 +395,5 @@ contract TokenHandler is TokenActors {
         ++calls;
         (ok,) = address(token).call(call);
         if (ok) ++done[bytes4(call)];
-    }
-
-    function _must(bool kept, string memory what) private {
-        if (!kept && bytes(broken).length == 0) broken = what;
     }
 }

@@ -4,6 +4,7 @@ pragma solidity 0.8.37;
 /// @notice A stub of the Rule 144 module. It returns the answer that a test set and records notifications.
 contract ModuleStub {
     bool public allowed = true;
+    bool public serves = true;
     bytes32 public reason;
     bytes[] private _heard;
 
@@ -12,12 +13,17 @@ contract ModuleStub {
         reason = reason_;
     }
 
-    function check(address, address, uint256, uint256) external view returns (bool, bytes32) {
-        return (allowed, reason);
+    /// @dev As the real module does, refuses every check and notification of a partition that it does not serve.
+    function serve(bool serves_) external {
+        serves = serves_;
     }
 
-    function isServed(address, uint256) external pure returns (bool) {
-        return true;
+    function check(address, address, uint256, uint256) external view returns (bool, bytes32) {
+        return serves ? (allowed, reason) : (false, bytes32("rule144_not_served"));
+    }
+
+    function isServed(address, uint256) external view returns (bool) {
+        return serves;
     }
 
     function heard() external view returns (uint256) {
@@ -30,6 +36,7 @@ contract ModuleStub {
 
     /// @dev Records the calldata of every notification.
     fallback() external {
+        require(serves, "not served");
         _heard.push(msg.data);
     }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccountWord, AccountWordLibrary} from "../../src/token/AccountWord.sol";
+import {HolderSlot, HolderSlotLibrary} from "../../src/token/HolderSlot.sol";
 import {HolderWord} from "../../src/token/HolderWord.sol";
 import {PartitionWord, PartitionWordLibrary} from "../../src/token/PartitionWord.sol";
 import {TotalWord} from "../../src/token/TotalWord.sol";
@@ -113,13 +113,30 @@ contract WordProof {
         if (!before.asksRule144(count + 1)) assert(word.asksRule144(count + 1) == rule144);
     }
 
-    function checkAccount(AccountWord before, address replacement, uint88 number) external pure {
-        assert(before.frozen().isFrozen() && before.frozen().successor() == before.successor());
-        assert(!before.unfrozen().isFrozen() && before.unfrozen().successor() == before.successor());
-        assert(before.frozen().recovery() == before.recovery() && before.unfrozen().recovery() == before.recovery());
-        AccountWord retired = AccountWordLibrary.retired(replacement, number);
-        assert(retired.isFrozen() && retired.successor() == replacement && retired.recovery() == number);
-        AccountWord back = retired.reinstated();
-        assert(back.isFrozen() && back.successor() == address(0) && back.recovery() == number);
+    /// @dev A slot is a word or the record of a retired wallet, never both, and a freeze changes neither.
+    function checkSlot(HolderSlot before, address replacement, uint80 number) external pure {
+        assert(before.frozen().isFrozen() && before.frozen().isRetired() == before.isRetired());
+        assert(!before.isRetired() || before.frozen().successor() == before.successor());
+        assert(!before.isRetired() || before.frozen().recovery() == before.recovery());
+        assert(before.isRetired() || before.shown().isFrozen() == before.isFrozen());
+        HolderSlot retired = HolderSlotLibrary.retired(replacement, number);
+        assert(retired.isRetired() && retired.isFrozen());
+        assert(retired.successor() == replacement && retired.recovery() == number);
+        HolderWord shown = retired.shown();
+        assert(shown.isFrozen() && shown.balance() == 0 && shown.isFree());
+        assert(!shown.isWhitelisted() && !shown.isFollowed() && !shown.isReinstated());
+    }
+
+    /// @dev No change of a holder's word makes it a record.
+    function checkWordStaysAWord(HolderWord word, HolderWord other, uint256 units) external pure {
+        if (HolderSlotLibrary.stored(word).isRetired() || HolderSlotLibrary.stored(other).isRetired()) return;
+        if (units > UNITS_MAX - word.balance() || other.balance() > UNITS_MAX - word.balance()) return;
+        assert(!HolderSlotLibrary.stored(word.credit(units)).isRetired());
+        assert(!HolderSlotLibrary.stored(word.whitelisted().followed().unfrozen().movable()).isRetired());
+        HolderWord both = word.joined(other);
+        assert(!HolderSlotLibrary.stored(both).isRetired());
+        assert(both.balance() == word.balance() + other.balance());
+        assert(both.isFrozen() == (word.isFrozen() || other.isFrozen()));
+        assert(both.firstTranche() == word.firstTranche() && both.hasFrozenUnits() == word.hasFrozenUnits());
     }
 }

@@ -146,16 +146,12 @@ contract PinsTest is World {
         assertEq(address(uint160(uint256(_load(SLOT, 3)))), carol, "asset");
     }
 
-    function testStorageOfPartitionAccountAndApproval() public {
+    function testStorageOfPartitionAndApproval() public {
         mint(alice, REG_S, 3);
         vm.prank(officer);
         token.restrictTransfer(REG_S);
         uint256 partition = uint256(_load(_key(bytes32(REG_S), _at(SLOT, 4)), 0));
         assertEq(partition, 3 | ((CAP / 2) << 96) | (1 << 192) | (1 << 193), "supply, cap, exists, restricted");
-        vm.prank(custodian);
-        token.recoveryAddress(alice, bob, 900);
-        uint256 account = uint256(_load(_key(_word(alice), _at(SLOT, 5)), 0));
-        assertEq(account, uint160(bob) | (1 << 160) | (900 << 168), "successor, frozen, number");
         vm.prank(bob);
         token.setApprovalForAll(carol, true);
         assertEq(_load(_key(_word(carol), _key(_word(bob), _at(SLOT, 7))), 0), bytes32(uint256(1)), "approval");
@@ -169,6 +165,30 @@ contract PinsTest is World {
         uint256 word = uint256(_load(base, 0));
         assertEq(word, 30 | (5 << 96) | ((START + 1) << 192) | (1 << 232) | (1 << 240), "word");
         assertEq(uint256(_load(base, 1)), ((START + 2) << 96) | 7, "first tranche beside it");
+    }
+
+    function testSlotOfTheHomePartition() public pure {
+        assertEq(TokenStorage.HOME_SLOT, _key(bytes32(TokenStorage.HOME), _at(SLOT, 6)), "holdings[HOME]");
+    }
+
+    /// @dev The home partition also tells whether an address is frozen, retired or reinstated, on all partitions.
+    function testStorageOfFrozenAndRetiredAddresses() public {
+        mint(alice, REG_S, 3);
+        freeze(alice);
+        bytes32 lost = _key(_word(alice), _key(bytes32(REG_D), _at(SLOT, 6)));
+        bytes32 replacement = _key(_word(bob), _key(bytes32(REG_D), _at(SLOT, 6)));
+        assertEq(uint256(_load(lost, 0)), 1 << 243, "frozen");
+        vm.startPrank(custodian);
+        token.recoveryAddress(alice, bob, 900);
+        assertEq(uint256(_load(lost, 0)), uint160(bob) | (900 << 160) | (1 << 243) | (1 << 255), "retired");
+        assertEq(uint256(_load(replacement, 0)), 1 << 243, "the freeze");
+        token.reinstateAddress(alice, 901);
+        assertEq(uint256(_load(lost, 0)), (1 << 243) | (1 << 244), "reinstated");
+        assertEq(uint256(_load(_key(_word(alice), _at(SLOT, 5)), 0)), 900, "its number");
+        token.recoveryAddress(alice, carol, 902);
+        vm.stopPrank();
+        bytes32 last = _key(_word(carol), _key(bytes32(REG_D), _at(SLOT, 6)));
+        assertEq(uint256(_load(last, 0)), 1 << 243, "the freeze without the mark");
     }
 
     function testStorageOfFrozenUnits() public {

@@ -26,7 +26,20 @@ contract Rule144AccessTest is Rule144Fixture {
         rule.onForcedTransfer(ALICE, BOB, PARTITION, 1);
         vm.expectRevert(refused);
         rule.onRecovery(ALICE, BOB, PARTITION);
+        vm.expectRevert(refused);
+        rule.onRedemption(ALICE, PARTITION, 1);
         vm.stopPrank();
+    }
+
+    /// @dev A wallet has no offering, so only compliance of the whole platform can set its data.
+    function testSettingsOfAnAccountWithoutCode() external {
+        registry.setRolesFor(keccak256("off_1"), STRANGER, Roles.COMPLIANCE);
+        vm.prank(STRANGER);
+        _expectNotAuthorized(rule.servePartition.selector);
+        rule.servePartition(ALICE, PARTITION);
+        vm.prank(OFFICER);
+        rule.servePartition(ALICE, PARTITION);
+        assertTrue(rule.isServed(ALICE, PARTITION), "served");
     }
 
     function testSettingsCallerWithoutRole() external {

@@ -136,6 +136,31 @@ contract Rule144TokenTest is World {
         _assertLotsFollow(carol);
     }
 
+    function testRedemptionTakesTheOldestLotsFirst() external {
+        vm.warp(START + 100 days);
+        mint(alice, RULED, 50);
+        vm.prank(officer);
+        token.redeem(900, alice, RULED, UNITS - 10);
+        _assertLotsFollow(alice);
+        assertEq(rule.earliestTransferTime(address(token), alice, RULED, 10), START + OTHER, "rest of the first lot");
+        assertEq(rule.earliestTransferTime(address(token), alice, RULED, 11), START + 100 days + OTHER, "second lot");
+    }
+
+    /// @dev Units whose lots a new module does not know cannot be redeemed before compliance reconciles them.
+    function testRedemptionOfUnitsWithoutLotsReverts() external {
+        rule = new Rule144(registry);
+        _useModule(address(rule));
+        vm.prank(officer);
+        rule.servePartition(address(token), RULED);
+        vm.expectRevert(abi.encodeWithSelector(IRule144.LotsMissing.selector, address(token), RULED, alice, 1, 0));
+        vm.prank(officer);
+        token.redeem(900, alice, RULED, 1);
+        _reconcile(alice, START);
+        vm.prank(officer);
+        token.redeem(900, alice, RULED, 1);
+        _assertLotsFollow(alice);
+    }
+
     /// @dev If the module does not serve the partition, voluntary transfers are refused.
     function testTransferWithAModuleThatDoesNotServeReverts() external {
         Rule144 other = new Rule144(registry);
@@ -143,6 +168,29 @@ contract Rule144TokenTest is World {
         token.setRule144(address(other));
         vm.warp(START + OTHER);
         _assertCanTransfer(RULED, 1, "rule144_not_served");
+        (bool allowed, bytes32 reason) = token.canTransfer(address(0), alice, RULED, 1, "");
+        assertFalse(allowed, "no mint either");
+        assertEq(reason, bytes32("rule144_not_served"), "reason of the mint");
+        vm.expectRevert(abi.encodeWithSelector(IRule144.PartitionNotServed.selector, address(token), RULED));
+        vm.prank(issuer);
+        token.batchMint(900, RULED, page(alice, 1));
+    }
+
+    /// @dev The replacement's lots of units that left it while no module was set do not block the recovery.
+    function testRecoveryToAWalletWithLotsThatAreOutOfDate() external {
+        mint(carol, RULED, 50);
+        _useModule(address(0));
+        freeze(carol);
+        vm.prank(custodian);
+        token.forceTransfer(carol, bob, RULED, 50, "");
+        vm.prank(officer);
+        token.unFreeze(carol, "");
+        _useModule(address(rule));
+        vm.prank(custodian);
+        token.recoveryAddress(alice, carol, 900);
+        assertEq(token.balanceOf(carol, RULED), UNITS, "moved");
+        _reconcile(carol, START);
+        _assertLotsFollow(carol);
     }
 
     function _reconcile(address holder, uint256 acquiredAt) private {

@@ -6,6 +6,7 @@ import {IERC7943MultiToken} from "../../src/interfaces/IERC7943MultiToken.sol";
 import {IOperations} from "../../src/interfaces/IOperations.sol";
 import {IPlatformSecurityToken7518} from "../../src/interfaces/IPlatformSecurityToken7518.sol";
 import {IPlatformSecurityTokenErrors} from "../../src/interfaces/IPlatformSecurityTokenErrors.sol";
+import {Vm} from "../Vm.sol";
 import {World} from "../World.sol";
 import {IERC1155} from "@openzeppelin/contracts/token/ERC1155/IERC1155.sol";
 
@@ -80,7 +81,12 @@ contract TokenRecoveryTest is World {
     function testRecoveryOfAFrozenToAFrozenWallet() public {
         freeze(alice);
         freeze(bob);
+        vm.recordLogs();
         _recover(alice, bob, 900);
+        Vm.Log[] memory logs = vm.getRecordedLogs();
+        for (uint256 i; i < logs.length; ++i) {
+            assertTrue(logs[i].topics[0] != IERC7518.AddressFrozen.selector, "no news of the freeze");
+        }
         assertTrue(token.isFrozen(bob), "still");
         assertEq(token.balanceOf(bob, REG_D), 100, "moved");
     }
@@ -198,6 +204,16 @@ contract TokenRecoveryTest is World {
         assertEq(token.transferableBalance(carol, REG_D), 15, "rest again");
     }
 
+    function testFrozenUnitsOfTwoWalletsAddUpToAtMost96Bits() public {
+        vm.startPrank(officer);
+        token.setFrozenTokens(alice, REG_D, type(uint96).max);
+        token.setFrozenTokens(bob, REG_D, 1);
+        vm.stopPrank();
+        _recover(alice, bob, 900);
+        assertEq(token.getFrozenTokens(bob, REG_D), type(uint96).max, "the limit");
+        assertEq(token.transferableBalance(bob, REG_D), 0, "all of it is held back");
+    }
+
     function testReplayedRecoveryReverts() public {
         _recover(alice, bob, 900);
         vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 900));
@@ -236,6 +252,57 @@ contract TokenRecoveryTest is World {
         assertTrue(token.isFrozen(alice), "still frozen");
     }
 
+    /// @dev The slot of a reinstated wallet has no room for the number, so it moves aside and back.
+    function testWalletCanBeRetiredReinstatedAndRetiredAgain() public {
+        _recover(alice, bob, 900);
+        _reinstate(alice, 901);
+        assertEq(token.lastRecoveryOf(alice), 900, "kept aside");
+        _recover(alice, carol, 950);
+        assertEq(token.lastRecoveryOf(alice), 950, "the newer one");
+        assertEq(token.successorOf(alice), carol, "the newer wallet");
+        _reinstate(alice, 951);
+        vm.expectRevert(abi.encodeWithSelector(IOperations.OperationReplayed.selector, 950));
+        _recover(alice, carol, 950);
+        vm.expectRevert(
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryOutOfOrder.selector, alice, 950, 900)
+        );
+        _recover(alice, bob, 900);
+    }
+
+    /// @dev The mark of a reinstated wallet stays with it and is not taken for one of the replacement.
+    function testReinstatedWalletPassesNoNumberOn() public {
+        _recover(alice, bob, 900);
+        _reinstate(alice, 901);
+        _recover(bob, alice, 902);
+        vm.prank(officer);
+        token.unFreeze(alice, "");
+        _recover(alice, carol, 903);
+        assertEq(token.lastRecoveryOf(carol), 0, "never recovered");
+        assertEq(token.balanceOf(carol, REG_D), 100, "arrived");
+        assertFalse(token.isFrozen(carol), "free, as alice was");
+        mint(stranger, REG_D, 1);
+        _recover(stranger, carol, 10);
+        _recover(carol, nth(1), 11);
+        assertEq(token.balanceOf(nth(1), REG_D), 101, "its own numbers begin anew");
+    }
+
+    /// @dev A reinstated replacement keeps the number of its own recovery.
+    function testReplacementKeepsItsOwnNumber() public {
+        _recover(stranger, carol, 900);
+        _reinstate(stranger, 901);
+        lock(alice, REG_D, 5, START + 10);
+        _recover(alice, stranger, 902);
+        assertEq(token.lastRecoveryOf(stranger), 900, "kept");
+        assertTrue(token.isFrozen(stranger), "and its freeze");
+        assertEq(token.lockedBalanceOf(stranger, REG_D), 5, "with what came");
+    }
+
+    function testLivingWalletHasNoSuccessor() public view {
+        assertEq(token.successorOf(alice), address(0), "a holder");
+        assertEq(token.lastRecoveryOf(alice), 0, "of no number");
+        assertEq(token.successorOf(bob), address(0), "nobody");
+    }
+
     function testReinstateNeedsCustody() public {
         _recover(alice, bob, 900);
         vm.expectRevert();
@@ -253,9 +320,9 @@ contract TokenRecoveryTest is World {
         vm.expectRevert(IOperations.OperationIdZero.selector);
         _recover(alice, bob, 0);
         vm.expectRevert(
-            abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryOutOfOrder.selector, alice, 0, uint256(1) << 88)
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.RecoveryOutOfOrder.selector, alice, 0, uint256(1) << 80)
         );
-        _recover(alice, bob, 1 << 88);
+        _recover(alice, bob, 1 << 80);
         assertEq(token.lastRecoveryOf(alice), 0, "no number is kept");
     }
 
@@ -268,25 +335,6 @@ contract TokenRecoveryTest is World {
         _recover(alice, bob, 900);
         assertEq(token.balanceOf(bob, 32), 32, "last");
         assertEq(token.balanceOf(alice, 17), 0, "any");
-    }
-
-    /// @dev The largest recovery there is. A transaction may use 16,777,216 gas (EIP-7825).
-    function testRecoveryOf32PartitionsWith16LocksFitsATransaction() public {
-        for (uint256 id = 1; id <= 32; ++id) {
-            if (id > 2) {
-                vm.prank(issuer);
-                token.addPartition(id, IPlatformSecurityToken7518.PartitionTerms(CAP, false, false));
-            }
-            mint(carol, id, 16);
-            for (uint256 i = 1; i <= 16; ++i) {
-                lock(carol, id, 1, START + i);
-            }
-        }
-        _recover(carol, bob, 9000);
-        assertLe(vm.lastCallGas().gasTotalUsed, 16_777_216, "one transaction");
-        assertEq(token.tranchesOf(bob, 32).length, 16, "all locks of the last");
-        assertEq(token.lockedBalanceOf(bob, 1), 16, "and of the first");
-        assertEq(token.tranchesOf(carol, 17).length, 0, "none left");
     }
 
     function _reinstate(address account, uint256 opId) private {

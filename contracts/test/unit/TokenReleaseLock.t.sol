@@ -75,6 +75,32 @@ contract TokenReleaseLockTest is World {
         token.releaseLock(900, alice, REG_D, 1, START + 10, 0);
     }
 
+    function testReleaseOfAPartToASeventeenthTimeReverts() public {
+        for (uint256 i = 1; i <= 16; ++i) {
+            lock(alice, REG_D, 2, START + 10 * i);
+        }
+        _expectRelease(
+            1,
+            START + 20,
+            START + 5,
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.TooManyLocks.selector, alice, REG_D)
+        );
+        _release(900, 2, START + 20, START + 5);
+        assertEq(token.tranchesOf(alice, REG_D).length, 16, "the whole lock moves");
+    }
+
+    function testReleaseOfAnUnknownTimeAmongSixteenReverts() public {
+        for (uint256 i = 1; i <= 16; ++i) {
+            lock(alice, REG_D, 2, START + 10 * i);
+        }
+        _expectRelease(
+            1,
+            START + 11,
+            0,
+            abi.encodeWithSelector(IPlatformSecurityTokenErrors.LockTooSmall.selector, alice, REG_D, START + 11, 0)
+        );
+    }
+
     function _release(uint256 opId, uint256 units, uint256 releaseAt, uint256 newReleaseAt) private {
         vm.prank(officer);
         token.releaseLock(opId, alice, REG_D, units, releaseAt, newReleaseAt);

@@ -30,6 +30,11 @@ contract TokenRule144Test is World {
         assertEq(token.rule144(), address(token), "module");
     }
 
+    function testSetRule144RefusesAnAccountWithoutCode() public {
+        vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.NotAContract.selector, alice));
+        _set(alice);
+    }
+
     function testMintReportsEachLine() public {
         assertEq(module.heard(), 1, "one line");
         assertEq(module.last(), abi.encodeCall(IRule144.onMint, (alice, FLAGGED, 100)), "what it heard");

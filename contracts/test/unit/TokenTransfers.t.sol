@@ -115,6 +115,7 @@ contract TokenTransfersTest is World {
         _expectMintAnswer(bob, REG_D, CAP - 149, "total_cap");
         _expectMintAnswer(bob, REG_D, type(uint256).max, "cap");
         _expectMintAnswer(address(0), REG_D, 1, "to_zero");
+        _expectMintAnswer(bob, REG_D, 0, "zero_amount");
         _expectMintAnswer(bob, 3, 1, "unknown_partition");
         vm.prank(officer);
         token.restrictTransfer(REG_D);
@@ -171,6 +172,14 @@ contract TokenTransfersTest is World {
         vm.expectRevert(abi.encodeWithSelector(IPlatformSecurityTokenErrors.LengthMismatch.selector, 1, 3));
         token.safeBatchTransferFrom(alice, bob, new uint256[](1), _three(1, 1, 1), "");
         vm.stopPrank();
+    }
+
+    /// @dev An empty batch moves nothing, so it is not refused, also not for a frozen wallet.
+    function testSafeBatchTransferFromOfNothing() public {
+        freeze(alice);
+        vm.prank(alice);
+        token.safeBatchTransferFrom(alice, bob, new uint256[](0), new uint256[](0), "");
+        assertEq(token.balanceOf(alice, REG_D), 100, "nothing moved");
     }
 
     function testSafeBatchTransferFromEmitsTheBatch() public {

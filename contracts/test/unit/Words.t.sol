@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 pragma solidity 0.8.37;
 
-import {AccountWord, AccountWordLibrary} from "../../src/token/AccountWord.sol";
-import {HolderWord} from "../../src/token/HolderWord.sol";
+import {HolderSlot, HolderSlotLibrary} from "../../src/token/HolderSlot.sol";
+import {HolderWord, HolderWordLibrary} from "../../src/token/HolderWord.sol";
 import {PageLine} from "../../src/token/PageLine.sol";
 import {PartitionWord, PartitionWordLibrary} from "../../src/token/PartitionWord.sol";
 import {TotalWord, TotalWordLibrary} from "../../src/token/TotalWord.sol";
@@ -42,14 +42,36 @@ contract WordsTest is Test {
         }
     }
 
-    function testFuzzAccountWord(uint256 raw, address successor) public pure {
-        AccountWord word = AccountWord.wrap(raw);
-        assertTrue(word.frozen().isFrozen(), "frozen");
+    function testFuzzHolderMarks(uint256 raw, uint256 other) public pure {
+        HolderWord word = HolderWord.wrap(raw);
         assertFalse(word.unfrozen().isFrozen(), "unfrozen");
-        assertEq(word.frozen().successor(), word.successor(), "successor stays");
-        assertEq(word.unfrozen().successor(), word.successor(), "successor stays too");
-        assertEq(AccountWordLibrary.retired(successor, 7).successor(), successor, "successor");
-        assertTrue(AccountWordLibrary.retired(successor, 7).isFrozen(), "retired is frozen");
+        _sameBut(raw, HolderWord.unwrap(word.unfrozen()), 1 << 243);
+        assertFalse(word.movable().isReinstated(), "movable");
+        _sameBut(raw, HolderWord.unwrap(word.movable()), 1 << 244);
+        HolderWord second = HolderWord.wrap(other & ~uint256(type(uint96).max));
+        HolderWord both = word.joined(second);
+        assertTrue(both.isFrozen() == (word.isFrozen() || second.isFrozen()), "either freeze");
+        assertTrue(both.isWhitelisted() == (word.isWhitelisted() || second.isWhitelisted()), "either listing");
+        assertTrue(both.isReinstated() == (word.isReinstated() || second.isReinstated()), "either mark");
+        _sameBut(raw, HolderWord.unwrap(both), (3 << 240) | (3 << 243));
+        HolderWord back = HolderWordLibrary.reinstated();
+        assertTrue(back.isFrozen() && back.isReinstated() && back.isFree() && back.balance() == 0, "reinstated");
+    }
+
+    function testFuzzHolderSlot(uint256 raw, address successor, uint80 number) public pure {
+        raw &= type(uint256).max >> 1;
+        HolderSlot slot = HolderSlot.wrap(raw);
+        assertFalse(slot.isRetired(), "a word");
+        assertEq(HolderWord.unwrap(slot.shown()), raw, "as stored");
+        assertTrue(slot.isFrozen() == slot.shown().isFrozen(), "one bit for both");
+        assertTrue(slot.frozen().isFrozen(), "frozen");
+        _sameBut(raw, HolderSlot.unwrap(slot.frozen()), 1 << 243);
+        HolderSlot retired = HolderSlotLibrary.retired(successor, number);
+        assertTrue(retired.isRetired() && retired.isFrozen(), "a record");
+        assertEq(retired.successor(), successor, "successor");
+        assertEq(retired.recovery(), number, "number");
+        assertEq(HolderWord.unwrap(retired.shown()), 1 << 243, "no units, frozen");
+        assertEq(HolderSlot.unwrap(retired.frozen()), HolderSlot.unwrap(retired), "frozen already");
     }
 
     function testFuzzPartitionWord(uint256 raw, uint96 supply, uint96 cap, bool restricted, bool rule144) public pure {
