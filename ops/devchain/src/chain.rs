@@ -35,6 +35,11 @@ pub(crate) struct Chain {
 }
 
 impl Chain {
+    /// The base fee of the block after this one, at least what was ordered.
+    pub fn next_base_fee(&self, block: &Block) -> u64 {
+        block.next_base_fee().max(self.schedule.base_fee_min)
+    }
+
     /// A chain that has only its genesis block.
     pub fn new(
         chain_id: u64,

@@ -19,7 +19,7 @@ const HISTORY_BLOCKS_MAX: u64 = 1024;
 
 /// `eth_gasPrice`: the next base fee and the suggested tip.
 pub(crate) fn gas_price(chain: &Chain) -> Value {
-    quantity(chain.head().next_base_fee().saturating_add(TIP_WEI))
+    quantity(chain.next_base_fee(chain.head()).saturating_add(TIP_WEI))
 }
 
 /// `eth_maxPriorityFeePerGas`.
@@ -48,7 +48,7 @@ pub(crate) fn history(chain: &Chain, params: &Params<'_>) -> Answer {
             rewards.push(tips(block, &percentiles));
         }
         if block.header.number == newest {
-            history.base_fee_per_gas.push(block.next_base_fee().into());
+            history.base_fee_per_gas.push(chain.next_base_fee(block).into());
             history.base_fee_per_blob_gas.push(1);
         }
     }

@@ -62,7 +62,7 @@ pub(crate) fn next_header(chain: &Chain, tip: &Block, timestamp: u64) -> Header 
         gas_limit: chain.gas_limit,
         timestamp: timestamp.max(tip.header.timestamp),
         mix_hash: randao(tip.hash),
-        base_fee_per_gas: Some(tip.next_base_fee()),
+        base_fee_per_gas: Some(chain.next_base_fee(tip)),
         ..blank_header()
     }
 }

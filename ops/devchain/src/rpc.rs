@@ -125,6 +125,7 @@ fn answer(inner: &Inner, call: &Call) -> Answer {
         "evm_setNextBlockTimestamp" => control::next_timestamp(inner, &params),
         "evm_setAutomine" => control::automine(inner, &params),
         "evm_setIntervalMining" => control::interval(inner, &params),
+        "devchain_setBaseFeeMin" => control::base_fee_min(inner, &params),
         "evm_snapshot" | "evm_revert" => Err(Fault::server("not supported: the head of this chain is final")),
         "anvil_setBalance" | "hardhat_setBalance" => control::set_balance(inner, &params),
         "eth_getBlockByNumber" => block::by_number(inner, &params),

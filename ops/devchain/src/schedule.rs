@@ -11,12 +11,14 @@ pub(crate) struct Schedule {
     pub block_time: Option<Duration>,
     /// Seconds that the chain's time is ahead of the clock; journaled with each block.
     pub ahead_seconds: i64,
+    /// The least base fee of the next blocks, in wei; like the mode of mining it is not kept.
+    pub base_fee_min: u64,
     exact: Option<u64>,
 }
 
 impl Schedule {
     pub fn new(block_time: Option<Duration>) -> Self {
-        Self { automine: block_time.is_none(), block_time, ahead_seconds: 0, exact: None }
+        Self { automine: block_time.is_none(), block_time, ahead_seconds: 0, base_fee_min: 0, exact: None }
     }
 
     pub fn automine(&mut self, on: bool) {

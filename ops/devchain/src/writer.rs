@@ -37,6 +37,8 @@ pub(crate) enum Order {
     NextTimestamp(u64),
     Automine(bool),
     Interval(u64),
+    /// The least base fee of the next blocks.
+    BaseFeeMin(u64),
 }
 
 type Slot = Arc<Mutex<Option<Vec<Answer>>>>;
@@ -117,13 +119,20 @@ impl Writer {
                 change(chain).schedule.interval(seconds);
                 vec![Ok(Value::Null)]
             }
+            Order::BaseFeeMin(wei) => {
+                change(chain).schedule.base_fee_min = wei;
+                self.stage_ready(chain);
+                vec![Ok(Value::Null)]
+            }
         }
     }
 
     fn send(&mut self, chain: &RwLock<Chain>, transactions: Vec<Signed>) -> Vec<Answer> {
         let mut guard = change(chain);
         let tip = self.staged.tip(&guard);
-        let terms = Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee: tip.next_base_fee() };
+        // A fee that is too low for an ordered base fee waits in the pool, as it does on a busy chain.
+        let base_fee = if guard.schedule.base_fee_min > 0 { 0 } else { tip.next_base_fee() };
+        let terms = Terms { chain_id: guard.chain_id, gas_limit: guard.gas_limit, base_fee };
         let mut answers = Vec::with_capacity(transactions.len());
         for transaction in transactions {
             let hash = *transaction.inner().tx_hash();
@@ -263,7 +272,7 @@ fn ready_now(chain: &Chain, staged: &Staged) -> bool {
     if !chain.schedule.automine {
         return false;
     }
-    let base_fee = u128::from(staged.tip(chain).next_base_fee());
+    let base_fee = u128::from(chain.next_base_fee(staged.tip(chain)));
     chain.pool.senders().any(|sender| {
         let nonce = staged.account(chain, sender).map_or(0, |account| account.nonce);
         chain.pool.get(sender, nonce).is_some_and(|waiting| {

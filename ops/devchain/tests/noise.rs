@@ -36,6 +36,7 @@ const METHODS: &[&str] = &[
     "evm_setNextBlockTimestamp",
     "evm_setAutomine",
     "evm_setIntervalMining",
+    "devchain_setBaseFeeMin",
     "evm_snapshot",
     "anvil_setBalance",
     "eth_getBlockTransactionCountByNumber",

@@ -65,6 +65,11 @@ pub(crate) fn interval(inner: &Inner, params: &Params<'_>) -> Answer {
     submit(inner, Order::Interval(params.number(0)?))
 }
 
+/// `devchain_setBaseFeeMin`, in wei; zero lets the base fee fall again. It makes the chain as busy as a test needs it.
+pub(crate) fn base_fee_min(inner: &Inner, params: &Params<'_>) -> Answer {
+    submit(inner, Order::BaseFeeMin(params.number(0)?))
+}
+
 /// `anvil_setBalance`.
 pub(crate) fn set_balance(inner: &Inner, params: &Params<'_>) -> Answer {
     let (address, balance): (Address, U256) = (params.get(0)?, params.get(1)?);

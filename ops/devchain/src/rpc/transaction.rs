@@ -36,7 +36,7 @@ pub(crate) fn by_hash(chain: &Chain, params: &Params<'_>) -> Answer {
         return Ok(json!(super::block::transaction(block, index)));
     }
     // Until it is mined, its price is told as if it were in the next block.
-    let info = TransactionInfo { base_fee: Some(chain.head().next_base_fee()), ..Default::default() };
+    let info = TransactionInfo { base_fee: Some(chain.next_base_fee(chain.head())), ..Default::default() };
     let waiting =
         chain.pool.by_hash(&hash).map(|signed| RpcTransaction::from_transaction(signed.as_ref().clone(), info));
     Ok(json!(waiting))
