@@ -1,6 +1,6 @@
 //! Decodes a call of the platform from its calldata. An import after a restore needs it: the database forgot the call.
 use alloy::{
-    primitives::{Address, Bytes, keccak256},
+    primitives::{Address, Bytes},
     sol_types::SolCall,
 };
 
@@ -9,7 +9,7 @@ use crate::{
         bindings::{factory::TokenFactory, token::PlatformSecurityToken7518 as Token},
         line::Line,
     },
-    signer::policy::Target,
+    revert::errors,
     token::{
         self,
         factory::{self, Deployment, PartitionTerms},
@@ -41,7 +41,7 @@ pub fn decode(data: &Bytes) -> Decoded {
     {
         return Decoded::DeployToken(deployment);
     }
-    Decoded::Other(name(data))
+    Decoded::Other(errors::function(&data[..data.len().min(4)]))
 }
 
 fn mint_page(data: &[u8]) -> Option<MintPage> {
@@ -65,18 +65,10 @@ fn deployment(data: &[u8]) -> Option<Deployment> {
     Some(Deployment { offering_id: call.offeringId, symbol: call.symbol, total_cap, partitions })
 }
 
-fn name(data: &[u8]) -> String {
-    let selector = &data[..data.len().min(4)];
-    let targets = [Target::Factory, Target::Token, Target::Distributor, Target::Asset, Target::Registry];
-    let signature = targets.iter().flat_map(|t| t.functions()).find(|signature| keccak256(signature)[..4] == *selector);
-    match signature.and_then(|signature| signature.split('(').next()) {
-        Some(name) => name.to_owned(),
-        None => alloy::hex::encode_prefixed(selector),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use alloy::primitives::keccak256;
+
     use super::*;
 
     #[test]

@@ -4,6 +4,7 @@ pub mod chain;
 pub mod config;
 pub mod contract;
 pub mod decode;
+pub mod delivery;
 pub mod fault;
 pub mod payout;
 pub mod platform;

@@ -1,18 +1,62 @@
 //! Reads of one address: nonce, balance, code.
-use alloy::primitives::{Address, Bytes, U64, U256};
-use serde_json::json;
+use alloy::primitives::{Address, B256, Bytes, U64, U256};
+use futures::future::join_all;
+use serde_json::{Value, json};
 
 use crate::{
     chain::{Chain, Tag},
     fault::Fault,
-    rpc::{Request, first},
+    rpc::{Answer, Request, endpoint::Endpoint, first, optional, required},
 };
+
+const COUNT: &str = "eth_getTransactionCount";
+const RECEIPT: &str = "eth_getTransactionReceipt";
+
+/// What the endpoints together show about a nonce.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NonceUse {
+    /// Too few endpoints show that it is used.
+    Open,
+    /// An endpoint has this transaction of ours in a block.
+    Ours(B256),
+    /// Enough endpoints show that it is used, and none that answers has one of our transactions: none of them can ever be included.
+    NotOurs,
+}
 
 impl Chain {
     /// The next nonce of the address at that height.
     pub async fn transaction_count(&self, address: Address, tag: Tag) -> Result<u64, Fault> {
-        let count: U64 = self.read("eth_getTransactionCount", address, tag).await?;
+        let count: U64 = self.read(COUNT, address, tag).await?;
         Ok(count.to())
+    }
+
+    /// What all endpoints show about a nonce at the height of a final block. Enough are as many as the quorum requires, and two where there
+    /// are two.
+    pub async fn nonce_use(&self, address: Address, nonce: u64, hashes: &[B256], block: u64) -> NonceUse {
+        let requests = |_: &Endpoint| {
+            let receipts = hashes.iter().map(|hash| Request::new(RECEIPT, json!([hash])));
+            std::iter::once(Request::new(COUNT, json!([address, Tag::Number(block).param()]))).chain(receipts).collect()
+        };
+        let read = |answers: Vec<Answer>| {
+            let mut answers = answers.into_iter();
+            let count = answers.next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+            let count: U64 = required(COUNT, count)?;
+            for (answer, hash) in answers.zip(hashes) {
+                if optional::<Value>(RECEIPT, answer)?.is_some() {
+                    return Ok((count.to::<u64>(), Some(*hash)));
+                }
+            }
+            Ok((count.to::<u64>(), None))
+        };
+        let endpoints = self.candidates();
+        let asked = join_all(endpoints.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read))).await;
+        let shown: Vec<(u64, Option<B256>)> = asked.into_iter().flatten().collect();
+        if let Some(hash) = shown.iter().find_map(|(_, ours)| *ours) {
+            return NonceUse::Ours(hash);
+        }
+        let needed = self.quorum().max(self.endpoints().len().min(2));
+        let used = shown.iter().filter(|(count, _)| *count > nonce).count();
+        if used >= needed { NonceUse::NotOurs } else { NonceUse::Open }
     }
 
     /// The balance of the address in wei.

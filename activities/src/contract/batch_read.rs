@@ -8,10 +8,10 @@ use crate::{
     chain::{Chain, logs::LogFilter, simulate::At},
     contract::{
         bindings::{
-            registry::AgentRegistry::{RolesChanged, rolesOfCall},
+            registry::AgentRegistry::{RolesChanged, rolesForCall},
             token::PlatformSecurityToken7518::{
                 OperationExecuted, balanceOfBatchCall, frozenAmongCall, isRestrictedCall, lockedBalanceOfCall,
-                totalSupply_1Call,
+                pausedCall, totalSupply_1Call,
             },
         },
         operation::{Execution, read},
@@ -33,6 +33,15 @@ pub struct BatchReader<'a> {
     at: At,
     /// Calls made so far; each call of a batch counts.
     pub calls: u64,
+}
+
+/// An account that the registry knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Agent {
+    /// The offering to which its roles are limited, as the contracts name it; zero for the whole platform.
+    pub offering_id: B256,
+    /// The account.
+    pub account: Address,
 }
 
 /// An operation that the contract executed, by its own event.
@@ -58,6 +67,12 @@ impl<'a> BatchReader<'a> {
     /// Whether each partition is restricted.
     pub async fn restrictions(&mut self, partitions: &[u32]) -> Result<Vec<bool>, Fault> {
         self.each(partitions.iter().map(|id| isRestrictedCall { partition: U256::from(*id) }).collect()).await
+    }
+
+    /// Whether the token is paused.
+    pub async fn paused(&mut self) -> Result<bool, Fault> {
+        let answers = self.each(vec![pausedCall {}]).await?;
+        answers.first().copied().ok_or_else(|| Fault::Incomplete("no answer whether the token is paused".to_owned()))
     }
 
     /// The units of each holder in a partition.
@@ -90,14 +105,15 @@ impl<'a> BatchReader<'a> {
         Ok(chunks.zip(bits).flat_map(|(chunk, bits)| (0..chunk.len()).map(move |index| bits.bit(index))).collect())
     }
 
-    /// The roles of each account; for the registry only.
-    pub async fn roles(&mut self, accounts: &[Address]) -> Result<Vec<Roles>, Fault> {
-        let words = self.each(accounts.iter().map(|account| rolesOfCall { account: *account }).collect()).await?;
+    /// The roles of each agent; for the registry only.
+    pub async fn roles(&mut self, agents: &[Agent]) -> Result<Vec<Roles>, Fault> {
+        let call = |agent: &Agent| rolesForCall { offeringId: agent.offering_id, account: agent.account };
+        let words = self.each(agents.iter().map(call).collect()).await?;
         Ok(words.into_iter().map(|word| Roles(word.saturating_to())).collect())
     }
 
-    /// Every account that ever had a role up to a block; for the registry only.
-    pub async fn agents(&mut self, to: u64) -> Result<Vec<Address>, Fault> {
+    /// Every account that ever had a role up to a block, once for the whole platform and once for each offering; for the registry only.
+    pub async fn agents(&mut self, to: u64) -> Result<Vec<Agent>, Fault> {
         let filter = LogFilter {
             from_block: 0,
             to_block: Some(to),
@@ -108,18 +124,18 @@ impl<'a> BatchReader<'a> {
         let logs = self.chain.logs(&filter).await?;
         // Some nodes ignore the filter, so check the events again.
         let ours = logs.iter().filter(|log| log.address == self.contract && log.block_number <= to);
-        let mut accounts = ours
+        let mut agents = ours
             .map(|log| {
                 let event = RolesChanged::decode_raw_log_validate(log.topics.iter().copied(), &log.data);
                 event
-                    .map(|event| event.account)
+                    .map(|event| Agent { offering_id: event.offeringId, account: event.account })
                     .map_err(|error| Fault::Malformed(format!("RolesChanged of {}: {error}", self.contract)))
             })
             .collect::<Result<Vec<_>, _>>()?;
         // An account has one event for each change of its roles.
-        accounts.sort_unstable();
-        accounts.dedup();
-        Ok(accounts)
+        agents.sort_unstable();
+        agents.dedup();
+        Ok(agents)
     }
 
     /// Every operation that the contract executed from one block to another.

@@ -23,6 +23,19 @@ pub struct Line {
     units: u128,
 }
 
+/// The outcome of one line of a payment through the distributor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineOutcome {
+    /// The wallet that was paid.
+    Paid(Address),
+    /// The distributor withholds the money because the holder is frozen.
+    Frozen,
+    /// The distributor withholds the money because the coin refused the transfer.
+    TransferFailed,
+    /// The distributor still keeps what it withheld before: a claim could not pay it.
+    Kept,
+}
+
 #[derive(Serialize, Deserialize)]
 struct Parts {
     holder: Address,

@@ -2,7 +2,7 @@
 use std::ops::BitOr;
 
 use alloy::{
-    primitives::{Address, U256},
+    primitives::{Address, B256, U256},
     sol_types::SolCall,
 };
 use serde::{Deserialize, Serialize};
@@ -32,16 +32,21 @@ impl Roles {
     /// All roles.
     pub const ALL: Roles = Roles(15);
 
-    /// The names of the roles in this set.
+    /// The names of the roles in this set, for a sentence.
     pub fn names(self) -> String {
+        let names = self.list();
+        if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
+    }
+
+    /// The roles in this set, by name.
+    pub fn list(self) -> Vec<&'static str> {
         let named = [
             (Self::ISSUER, "issuer"),
             (Self::CUSTODY, "custody"),
             (Self::PAYOUT, "payout"),
             (Self::COMPLIANCE, "compliance"),
         ];
-        let names: Vec<_> = named.into_iter().filter(|(role, _)| self.holds(*role)).map(|(_, name)| name).collect();
-        if names.is_empty() { "no role".to_owned() } else { names.join(", ") }
+        named.into_iter().filter(|(role, _)| self.holds(*role)).map(|(_, name)| name).collect()
     }
 
     /// Whether this set contains every role of the other set.
@@ -64,9 +69,27 @@ pub fn set_roles(from: Address, registry: Address, account: Address, roles: Role
     Call { from, to: Some(registry), data: call.abi_encode().into() }
 }
 
-/// Whether the account had any role at that block.
+/// Replaces the roles of an account for one offering; an empty set removes the agent from it.
+pub fn set_roles_for(from: Address, registry: Address, offering_id: B256, account: Address, roles: Roles) -> Call {
+    let call = AgentRegistry::setRolesForCall { offeringId: offering_id, account, roles: U256::from(roles.0) };
+    Call { from, to: Some(registry), data: call.abi_encode().into() }
+}
+
+/// Whether the account had any role on the whole platform at that block.
 pub async fn is_agent(chain: &Chain, registry: Address, account: Address, at: At) -> Result<bool, Fault> {
     view(chain, registry, &AgentRegistry::isAgentCall { account }, at).await
+}
+
+/// Whether the account had any role for an offering at that block, or on the whole platform.
+pub async fn is_agent_for(
+    chain: &Chain,
+    registry: Address,
+    offering_id: B256,
+    account: Address,
+    at: At,
+) -> Result<bool, Fault> {
+    let mask = U256::from(Roles::ALL.0);
+    view(chain, registry, &AgentRegistry::hasRoleForCall { offeringId: offering_id, account, mask }, at).await
 }
 
 /// The roles of the account.

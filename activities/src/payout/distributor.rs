@@ -13,11 +13,14 @@ use crate::{
     },
     contract::{
         bindings::distributor::PlatformYieldDistributor as Distributor,
-        line::{Line, words},
+        line::{Line, LineOutcome, words},
         operation::{Execution, MissingEffect, events, view},
     },
     fault::Fault,
-    payout::coin::{compare, paid_by, payments},
+    payout::{
+        claim::{self, Claim},
+        coin::{compare, paid_by, payments},
+    },
 };
 
 /// The declaration of a list.
@@ -48,17 +51,6 @@ pub struct EscrowPage {
     pub tail: B256,
     /// The lines of the page.
     pub lines: Vec<Line>,
-}
-
-/// The outcome of one line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineOutcome {
-    /// The wallet that was paid.
-    Paid(Address),
-    /// The contract withholds the money because the holder is frozen.
-    Frozen,
-    /// The contract withholds the money because the coin refused the transfer.
-    TransferFailed,
 }
 
 /// The hash of lines in front of a tail: each line is hashed with the hash of the lines behind it, from the last to the first.
@@ -113,11 +105,6 @@ pub fn pay(from: Address, distributor: Address, page: &EscrowPage) -> Call {
     send(from, distributor, call)
 }
 
-/// Pays the withheld money of a holder.
-pub fn claim(from: Address, distributor: Address, id: B256, account: Address) -> Call {
-    send(from, distributor, Distributor::claimWithheldCall { id, account })
-}
-
 /// Cancels a list: the money of unpaid pages returns to its funder.
 pub fn cancel(from: Address, distributor: Address, id: B256) -> Call {
     send(from, distributor, Distributor::cancelDistributionCall { id })
@@ -133,11 +120,6 @@ pub fn page_of(data: &[u8]) -> Option<EscrowPage> {
     let call = Distributor::payoutForDistributionCall::abi_decode_validate(data).ok()?;
     let lines = call.lines.into_iter().map(Line::of_word).collect();
     Some(EscrowPage { id: call.id, from: call.from.try_into().ok()?, tail: call.tail, lines })
-}
-
-/// The account of a claim.
-pub fn claimed_account(data: &[u8]) -> Option<Address> {
-    Distributor::claimWithheldCall::abi_decode_validate(data).ok().map(|call| call.account)
 }
 
 fn executed(receipt: &Receipt) -> Result<(), MissingEffect> {
@@ -193,39 +175,13 @@ pub fn page_effect(
     // The events of the distributor only claim a payment; the transfers of the coin prove it.
     let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
         LineOutcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
-        LineOutcome::Frozen | LineOutcome::TransferFailed => None,
+        LineOutcome::Frozen | LineOutcome::TransferFailed | LineOutcome::Kept => None,
     });
     let mut shown = paid_by(receipt, asset, distributor);
     // A page that can pay nobody tries the coin with a transfer to the contract itself.
     shown.retain(|(payee, _), _| *payee != distributor);
     compare(&payments(paid), &shown)?;
     Ok(outcomes)
-}
-
-/// Returns the payee of a claim if the receipt and the coin's event show it.
-pub fn claim_effect(
-    receipt: &Receipt,
-    distributor: Address,
-    asset: Address,
-    data: &[u8],
-    units: u128,
-) -> Result<Address, MissingEffect> {
-    executed(receipt)?;
-    let call = Distributor::claimWithheldCall::abi_decode_validate(data)
-        .map_err(|error| MissingEffect(format!("the call cannot be read: {error}")))?;
-    let mut claims = events::<Distributor::WithheldClaimed>(receipt, distributor);
-    let claimed = claims.find(|e| e.id == call.id && e.account == call.account);
-    let claimed = claimed.ok_or_else(|| {
-        MissingEffect(format!("{distributor} has no event that pays the withheld money of {}", call.account))
-    })?;
-    if claimed.amount != U256::from(units) {
-        return Err(MissingEffect(format!("{} units were claimed, {units} were withheld", claimed.amount)));
-    }
-    // One transaction can claim for several accounts: this payment must be one of its transfers.
-    match paid_by(receipt, asset, distributor).contains_key(&(claimed.payee, claimed.amount)) {
-        true => Ok(claimed.payee),
-        false => Err(MissingEffect(format!("the coin shows no transfer of {units} units to {}", claimed.payee))),
-    }
 }
 
 /// Returns the units that went back to the funder, if the receipt and the coin's event show this cancellation.
@@ -279,10 +235,10 @@ pub async fn is_in_effect(chain: &Chain, distributor: Address, data: &[u8], at: 
     if let Ok(call) = Distributor::cancelDistributionCall::abi_decode_validate(data) {
         return Ok(view(chain, distributor, &Distributor::distributionCall { id: call.id }, at).await?.cancelled);
     }
-    let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) else { return Ok(false) };
-    // A claim sets the withheld amount to zero.
-    let read = Distributor::withheldOfCall { id: call.id, account: call.account };
-    Ok(view(chain, distributor, &read, at).await?.is_zero())
+    match Claim::of(data) {
+        Some(call) => claim::is_in_effect(chain, distributor, &call, at).await,
+        None => Ok(false),
+    }
 }
 
 /// Finds the transaction with the effect of a call, with the hash of that transaction's call as far as the events tell.
@@ -298,8 +254,8 @@ pub async fn find_execution(
         vec![Distributor::DistributionCreated::SIGNATURE_HASH, call.id]
     } else if let Some(page) = page_of(data) {
         vec![Distributor::PagePaid::SIGNATURE_HASH, page.id, U256::from(page.from).into()]
-    } else if let Ok(call) = Distributor::claimWithheldCall::abi_decode_validate(data) {
-        vec![Distributor::WithheldClaimed::SIGNATURE_HASH, call.id, call.account.into_word()]
+    } else if let Some(call) = Claim::of(data) {
+        return claim::find_execution(chain, distributor, data, &call, since).await;
     } else if let Ok(call) = Distributor::cancelDistributionCall::abi_decode_validate(data) {
         vec![Distributor::DistributionCancelled::SIGNATURE_HASH, call.id]
     } else {
@@ -317,9 +273,9 @@ pub async fn find_execution(
         return Ok(None);
     };
     let payload = |data: &[u8]| data.last_chunk::<32>().map_or(B256::ZERO, |word| B256::from(*word));
-    // Events of a claim and a cancellation carry no payload hash. Either way the money went where our call would send it.
-    let unnamed = [Distributor::WithheldClaimed::SIGNATURE_HASH, Distributor::DistributionCancelled::SIGNATURE_HASH];
-    let payload_hash = if unnamed.contains(&topics[0]) { ours } else { payload(&log.data) };
+    // The event of a cancellation carries no payload hash. Either way the money went where our call would send it.
+    let unnamed = topics[0] == Distributor::DistributionCancelled::SIGNATURE_HASH;
+    let payload_hash = if unnamed { ours } else { payload(&log.data) };
     Ok(Some(Execution {
         tx_hash: log.tx_hash,
         block_number: log.block_number,
@@ -369,6 +325,6 @@ mod tests {
         let page = EscrowPage { id: B256::repeat_byte(3), from: 200, tail: B256::repeat_byte(4), lines: lines() };
         let call = pay(Address::ZERO, Address::repeat_byte(9), &page);
         assert_eq!(page_of(&call.data), Some(page));
-        assert_eq!(page_of(&claim(Address::ZERO, Address::ZERO, B256::ZERO, Address::ZERO).data), None);
+        assert_eq!(page_of(&claim::one(Address::ZERO, Address::ZERO, B256::ZERO, Address::ZERO).data), None);
     }
 }

@@ -1,7 +1,7 @@
 //! The custom errors of the contracts, read from the deployed ABI, and a sentence for each.
 use std::{collections::HashMap, sync::LazyLock};
 
-use alloy::primitives::keccak256;
+use alloy::primitives::{hex, keccak256};
 use serde::Deserialize;
 
 /// A custom error of a contract.
@@ -33,6 +33,8 @@ struct Input {
     name: String,
     #[serde(rename = "type")]
     kind: String,
+    #[serde(default)]
+    components: Vec<Input>,
 }
 
 const ARTIFACTS: [&str; 7] = [
@@ -46,11 +48,24 @@ const ARTIFACTS: [&str; 7] = [
 ];
 
 static ERRORS: LazyLock<HashMap<[u8; 4], CustomError>> = LazyLock::new(|| {
-    // A test parses every artifact, so a broken one cannot be skipped silently here.
-    let artifacts = ARTIFACTS.iter().filter_map(|text| serde_json::from_str::<Artifact>(text).ok());
-    let errors = artifacts.flat_map(|artifact| artifact.abi).filter(|entry| entry.kind == "error");
-    errors.map(|entry| (selector(&entry), CustomError { name: entry.name, inputs: named(entry.inputs) })).collect()
+    let error = |entry: Entry| (selector(&entry), CustomError { name: entry.name, inputs: named(entry.inputs) });
+    entries("error").map(error).collect()
 });
+
+static FUNCTIONS: LazyLock<HashMap<[u8; 4], String>> =
+    LazyLock::new(|| entries("function").map(|entry| (selector(&entry), entry.name)).collect());
+
+// A test parses every artifact, so a broken one cannot be skipped silently here.
+fn entries(kind: &str) -> impl Iterator<Item = Entry> {
+    let artifacts = ARTIFACTS.iter().filter_map(|text| serde_json::from_str::<Artifact>(text).ok());
+    artifacts.flat_map(|artifact| artifact.abi).filter(move |entry| entry.kind == kind)
+}
+
+/// The name of the function with this selector, or the selector if the function is not ours.
+pub(crate) fn function(selector: &[u8]) -> String {
+    let known = <[u8; 4]>::try_from(selector).ok().and_then(|selector| FUNCTIONS.get(&selector));
+    known.cloned().unwrap_or_else(|| hex::encode_prefixed(selector))
+}
 
 /// The error with this selector, if it is one of ours.
 pub fn by_selector(selector: [u8; 4]) -> Option<&'static CustomError> {
@@ -63,7 +78,11 @@ pub(crate) fn sentence(name: &str, operands: &[(String, String)]) -> String {
     let fits = |template: &&str| operands.iter().all(|(operand, _)| template.contains(&format!("{{{operand}}}")));
     match template.filter(fits) {
         Some(template) => operands.iter().fold(template.to_owned(), |text, (operand, value)| {
-            let value = if operand == "rolesNeeded" { roles(value) } else { value.clone() };
+            let value = match operand.as_str() {
+                "rolesNeeded" => roles(value),
+                "selector" => hex::decode(value).map_or_else(|_| value.clone(), |bytes| function(&bytes)),
+                _ => value.clone(),
+            };
             text.replace(&format!("{{{operand}}}"), &value)
         }),
         None => {
@@ -80,8 +99,16 @@ fn roles(mask: &str) -> String {
     held.join(" or ")
 }
 
+/// The type as a signature has it: a tuple is the list of its parts.
+fn canonical(input: &Input) -> String {
+    match input.kind.strip_prefix("tuple") {
+        Some(list) => format!("({}){list}", input.components.iter().map(canonical).collect::<Vec<_>>().join(",")),
+        None => input.kind.clone(),
+    }
+}
+
 fn selector(entry: &Entry) -> [u8; 4] {
-    let kinds: Vec<&str> = entry.inputs.iter().map(|input| input.kind.as_str()).collect();
+    let kinds: Vec<String> = entry.inputs.iter().map(canonical).collect();
     let hash = keccak256(format!("{}({})", entry.name, kinds.join(",")));
     [hash[0], hash[1], hash[2], hash[3]]
 }
@@ -169,6 +196,19 @@ mod tests {
                 assert!(word && kind != "bytes" && !kind.contains('['), "{}.{operand}: {kind}", error.name);
             }
         }
+    }
+
+    #[test]
+    fn a_refusal_names_the_function_and_not_its_selector() {
+        let words = |selector: &str| {
+            let operands = [("caller", "0x7"), ("rolesNeeded", "8"), ("selector", selector)];
+            sentence("NotAuthorized", &operands.map(|(name, value)| (name.to_owned(), value.to_owned())))
+        };
+        let freeze = hex::encode_prefixed(&keccak256("freezeAddress(address,bytes)")[..4]);
+        assert!(words(&freeze).contains("the function freezeAddress requires"), "{}", words(&freeze));
+        assert!(words("0x00000000").contains("0x00000000"));
+        let deploy = &keccak256("deployToken(bytes32,string,uint256,(uint256,bool,bool)[])")[..4];
+        assert_eq!(function(deploy), "deployToken");
     }
 
     #[test]

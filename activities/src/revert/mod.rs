@@ -1,5 +1,5 @@
 //! Decodes why a contract reverted.
-mod errors;
+pub(crate) mod errors;
 
 use alloy::{
     primitives::{Address, Bytes, I256, U256},

@@ -65,7 +65,7 @@ impl Transport {
 }
 
 /// TLS over ring, with the bundled roots: no certificates need to be installed on the machine.
-fn tls() -> Result<ClientConfig, String> {
+pub(crate) fn tls() -> Result<ClientConfig, String> {
     let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     let config =
         ClientConfig::builder_with_provider(Arc::new(ring::default_provider())).with_safe_default_protocol_versions();

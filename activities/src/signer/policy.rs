@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, U256, keccak256};
 
-use crate::{config::ChainConfig, payout::calldata, signer::transaction::Transaction};
+use crate::{config::ChainConfig, payout::calldata, revert::errors, signer::transaction::Transaction};
 
 /// The kind of a contract; it decides which functions may be called.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -39,7 +39,7 @@ pub enum Refusal {
     Selector {
         /// The kind of the contract.
         target: Target,
-        /// The first four bytes of the calldata.
+        /// Its name, or the first four bytes of the calldata.
         selector: String,
     },
     /// The transaction carries value.
@@ -183,7 +183,7 @@ impl PolicyGate {
         let data = &transaction.data;
         let selector = data.get(..4).unwrap_or(data);
         if !target.functions().iter().any(|signature| keccak256(signature)[..4] == *selector) {
-            return Err(Refusal::Selector { target, selector: alloy::hex::encode_prefixed(selector) });
+            return Err(Refusal::Selector { target, selector: errors::function(selector) });
         }
         // An allowance lets its spender take money, so only our own contracts may get one.
         if target == Target::Asset {
@@ -223,6 +223,11 @@ impl Target {
                 "removeRestriction(uint256)",
                 "forceTransfer(address,address,uint256,uint256,bytes)",
                 "recoveryAddress(address,address,uint256)",
+                "reinstateAddress(address,uint256)",
+                "redeem(uint256,address,uint256,uint256)",
+                "releaseLock(uint256,address,uint256,uint256,uint256,uint256)",
+                "pause()",
+                "unpause()",
                 "payout(uint256,address,address,uint256)",
                 "batchPayout(uint256,address,bytes32[])",
             ],
@@ -230,6 +235,7 @@ impl Target {
                 "createDistribution(bytes32,address,address,uint256,uint256,bytes32,bytes32)",
                 "payoutForDistribution(bytes32,uint256,bytes32,bytes32[])",
                 "claimWithheld(bytes32,address)",
+                "batchClaimWithheld(bytes32,address[])",
                 "cancelDistribution(bytes32)",
                 "declareAudit(bytes32,address,bytes32)",
             ],

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::{
     chain::{Chain, Tag, simulate::At},
-    contract::{bindings::registry::AgentRegistry::isAgentCall, operation::read},
+    contract::{bindings::registry::AgentRegistry::rolesOfCall, operation::read, registry::Roles},
     fault::Fault,
     rpc::{Answer, Request, required},
 };
@@ -26,8 +26,8 @@ pub struct SignerState {
     pub finalized: u64,
     /// Balance in wei.
     pub balance: U256,
-    /// Whether the registry lists it as an agent; none without a configured registry.
-    pub is_agent: Option<bool>,
+    /// Its roles on the whole platform; none without a configured registry.
+    pub roles: Option<Roles>,
 }
 
 impl Chain {
@@ -41,7 +41,7 @@ impl Chain {
             }
             requests.push(Request::new(BALANCE, json!([address, Tag::Latest.param()])));
             if let Some(registry) = registry {
-                requests.push(read(registry, &isAgentCall { account: *address }).request("eth_call", At::Latest));
+                requests.push(read(registry, &rolesOfCall { account: *address }).request("eth_call", At::Latest));
             }
         }
         let each = if registry.is_some() { 5 } else { 4 };
@@ -54,12 +54,13 @@ fn standing(answers: &[Answer]) -> Result<SignerState, Fault> {
         answers.get(index).cloned().ok_or_else(|| Fault::Incomplete("the answer to a batch is incomplete".into()))
     };
     let count = |index| Ok::<u64, Fault>(required::<U64>(COUNT, answer(index)?)?.to());
-    let is_agent = match answers.get(4) {
+    let roles = match answers.get(4) {
         None => None,
         Some(answer) => {
             let data: Bytes = required("eth_call", answer.clone())?;
-            let decoded = isAgentCall::abi_decode_returns_validate(&data);
-            Some(decoded.map_err(|error| Fault::Malformed(format!("isAgent returned {error}")))?)
+            let decoded = rolesOfCall::abi_decode_returns_validate(&data);
+            let word = decoded.map_err(|error| Fault::Malformed(format!("rolesOf returned {error}")))?;
+            Some(Roles(word.saturating_to()))
         }
     };
     Ok(SignerState {
@@ -67,6 +68,6 @@ fn standing(answers: &[Answer]) -> Result<SignerState, Fault> {
         pending: count(1)?,
         finalized: count(2)?,
         balance: required(BALANCE, answer(3)?)?,
-        is_agent,
+        roles,
     })
 }

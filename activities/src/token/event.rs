@@ -8,7 +8,8 @@ use crate::{
     chain::{logs::ChainLog, receipt::Log},
     contract::bindings::token::PlatformSecurityToken7518::{
         AddressFrozen, AddressRecovered, AddressReinstated, AddressUnfrozen, Frozen, LockReleased, LocksCut,
-        PartitionAdded, TokensLocked, TransferBatch, TransferRestricted, TransferRestrictionRemoved, TransferSingle,
+        PartitionAdded, Paused, TokensLocked, TransferBatch, TransferRestricted, TransferRestrictionRemoved,
+        TransferSingle, Unpaused,
     },
     fault::Fault,
 };
@@ -28,9 +29,9 @@ pub enum Change {
     Freeze,
     /// An address is unfrozen.
     Unfreeze,
-    /// A partition is restricted.
+    /// A partition is restricted. Without a partition: the token is paused.
     Restrict,
-    /// The restriction of a partition is lifted.
+    /// The restriction of a partition is lifted, or the pause of the token.
     Unrestrict,
     /// Everything of a lost wallet moves to another wallet. With the wallet itself as the other one, its recovery is taken back.
     Recover,
@@ -135,6 +136,8 @@ pub const TOPICS: &[B256] = &[
     TransferRestricted::SIGNATURE_HASH,
     TransferRestrictionRemoved::SIGNATURE_HASH,
     PartitionAdded::SIGNATURE_HASH,
+    Paused::SIGNATURE_HASH,
+    Unpaused::SIGNATURE_HASH,
     AddressRecovered::SIGNATURE_HASH,
     LockReleased::SIGNATURE_HASH,
     AddressReinstated::SIGNATURE_HASH,
@@ -182,6 +185,8 @@ fn raw_movements(log: &ChainLog) -> alloy::sol_types::Result<Vec<RawMovement>> {
         Some(&TransferRestrictionRemoved::SIGNATURE_HASH) => {
             one(RawMovement::partition(Change::Unrestrict, decoded::<TransferRestrictionRemoved>(log)?.id))
         }
+        Some(&Paused::SIGNATURE_HASH) => one(RawMovement::new(Change::Restrict)),
+        Some(&Unpaused::SIGNATURE_HASH) => one(RawMovement::new(Change::Unrestrict)),
         Some(&PartitionAdded::SIGNATURE_HASH) => {
             let e: PartitionAdded = decoded(log)?;
             // A new partition can start restricted.

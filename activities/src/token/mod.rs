@@ -5,10 +5,15 @@ pub mod force_transfer;
 pub mod freeze;
 pub mod lock;
 pub mod mint;
+pub mod pause;
 pub mod recover;
+pub mod redeem;
+pub mod reinstate;
+pub mod release_lock;
 pub mod restrict;
 pub mod unfreeze;
 pub mod unlock;
+pub mod unpause;
 pub mod unrestrict;
 pub mod view;
 
@@ -108,6 +113,52 @@ pub fn unrestrict(from: Address, token: Address, partition: u32) -> Call {
 /// Moves everything of a lost wallet to its replacement.
 pub fn recover(from: Address, token: Address, lost: Address, replacement: Address, op_id: u64) -> Call {
     send(from, token, Token::recoveryAddressCall { lost, replacement, opId: U256::from(op_id) })
+}
+
+/// Takes the retirement of a recovered wallet back.
+pub fn reinstate(from: Address, token: Address, account: Address, op_id: u64) -> Call {
+    send(from, token, Token::reinstateAddressCall { account, opId: U256::from(op_id) })
+}
+
+/// Burns units of a holder.
+pub fn redeem(from: Address, token: Address, op_id: u64, partition: u32, line: Line) -> Call {
+    let (id, amount) = (U256::from(partition), U256::from(line.units()));
+    send(from, token, Token::redeemCall { opId: U256::from(op_id), holder: line.holder(), partition: id, amount })
+}
+
+/// Frees units of a lock, or brings their release forward; a new release time of 0 is now.
+pub fn release_lock(
+    from: Address,
+    token: Address,
+    op_id: u64,
+    partition: u32,
+    line: Line,
+    (release_at, new_release_at): (u64, u64),
+) -> Call {
+    let call = Token::releaseLockCall {
+        opId: U256::from(op_id),
+        account: line.holder(),
+        partition: U256::from(partition),
+        amount: U256::from(line.units()),
+        releaseAt: U256::from(release_at),
+        newReleaseAt: U256::from(new_release_at),
+    };
+    send(from, token, call)
+}
+
+/// Pauses the token.
+pub fn pause(from: Address, token: Address) -> Call {
+    send(from, token, Token::pauseCall {})
+}
+
+/// Ends the pause of the token.
+pub fn unpause(from: Address, token: Address) -> Call {
+    send(from, token, Token::unpauseCall {})
+}
+
+/// Whether the token is paused.
+pub async fn is_paused(chain: &Chain, token: Address, at: At) -> Result<bool, Fault> {
+    view(chain, token, &Token::pausedCall {}, at).await
 }
 
 /// The offering id that the token reports.

@@ -46,6 +46,8 @@ pub struct TokenSummary {
     pub cap: U256,
     /// The number of partitions.
     pub partitions: u32,
+    /// Whether the token is paused.
+    pub paused: bool,
 }
 
 /// The holding of a holder in a partition.
@@ -72,9 +74,12 @@ pub struct TransferCheck {
     pub reason: String,
 }
 
-/// The newest block.
-pub async fn newest_header(chain: &Chain) -> Result<Header, Fault> {
-    chain.ask(vec![by_number(Tag::Latest, false)], |answers| first(METHOD, answers)).await
+/// The newest block of an endpoint that has this block or a later one.
+pub async fn newest_header(chain: &Chain, since: u64) -> Result<Header, Fault> {
+    let block = |tag| chain.ask(vec![by_number(tag, false)], |answers| first::<Header>(METHOD, answers));
+    let newest = block(Tag::Latest).await?;
+    // The endpoint that answered lags behind the ones that the platform follows.
+    if newest.number < since { block(Tag::Number(since)).await } else { Ok(newest) }
 }
 
 /// The basic data of the token.
@@ -85,6 +90,7 @@ pub fn facts(token: Address) -> TokenRead<TokenSummary> {
         read(token, &Token::totalSupply_0Call {}),
         read(token, &Token::totalCapCall {}),
         read(token, &Token::partitionCountCall {}),
+        read(token, &Token::pausedCall {}),
     ];
     TokenRead {
         calls,
@@ -95,6 +101,7 @@ pub fn facts(token: Address) -> TokenRead<TokenSummary> {
                 supply: word::<Token::totalSupply_0Call>(answers, 2)?,
                 cap: word::<Token::totalCapCall>(answers, 3)?,
                 partitions: word::<Token::partitionCountCall>(answers, 4)?.saturating_to(),
+                paused: word::<Token::pausedCall>(answers, 5)?,
             })
         },
     }
@@ -203,6 +210,7 @@ fn code_of(reason: &str) -> &'static str {
         "insufficient_balance" => "insufficient_transferable",
         "locked" => "lockup",
         "restricted" => "partition_restricted",
+        "paused" => "paused",
         "cap" | "total_cap" => "supply_cap",
         rule if rule.starts_with("rule144") => "rule144",
         _ => UNKNOWN,
@@ -246,6 +254,7 @@ mod tests {
             ("insufficient_balance", "insufficient_transferable"),
             ("locked", "lockup"),
             ("restricted", "partition_restricted"),
+            ("paused", "paused"),
             ("cap", "supply_cap"),
             ("total_cap", "supply_cap"),
             ("rule144", "rule144"),

@@ -1,6 +1,7 @@
 //! Receipts: a missing receipt is a fault, a forged one is detected, and a quorum must agree.
 use std::sync::Arc;
 
+use alloy::primitives::Address;
 use muniment_activities::{
     chain::receipt::Agreement,
     config::ChainConfig,
@@ -103,4 +104,22 @@ async fn a_quorum_agrees_disputes_or_stays_pending() {
     assert_eq!(outage.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Pending);
     let single = chain_with(ChainConfig::default(), vec![honest()]);
     assert_eq!(single.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
+}
+
+#[tokio::test]
+async fn a_foreign_transaction_is_proved_by_the_quorum_alone() {
+    const BY_HASH: &str = "eth_getTransactionByHash";
+    let (signer, block) = (Address::repeat_byte(7), FakeNode::new().hash(5));
+    let shown = json!({ "hash": tx(1), "from": signer, "nonce": "0x3", "to": null, "input": "0x", "blockNumber": "0x5", "blockHash": block });
+    let showing = || {
+        let shown = shown.clone();
+        Arc::new(FakeNode::lying(move |method, _| (method == BY_HASH).then(|| Ok(shown.clone()))))
+    };
+    let hiding = || Arc::new(FakeNode::lying(|method, _| (method == BY_HASH).then_some(Ok(Value::Null))));
+    let config = || ChainConfig { quorum: 2, ..ChainConfig::default() };
+    let one = chain_with(config(), vec![showing(), hiding()]);
+    assert!(!one.is_taken_by(signer, 3, tx(1), block).await, "one endpoint is no proof");
+    let both = chain_with(config(), vec![showing(), showing()]);
+    assert!(both.is_taken_by(signer, 3, tx(1), block).await);
+    assert!(!both.is_taken_by(signer, 4, tx(1), block).await, "of another nonce it is no proof");
 }

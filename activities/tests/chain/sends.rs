@@ -80,3 +80,14 @@ async fn a_broadcast_reaches_every_endpoint_and_the_best_answer_counts() {
     assert_eq!(sent, [SendResult::Accepted(keccak256(raw(1)))]);
     assert!(nodes.iter().all(|node| node.count(SEND) == 1));
 }
+
+#[tokio::test]
+async fn what_one_endpoint_may_keep_to_itself_is_sent_to_all() {
+    let nodes = [Arc::new(FakeNode::new()), Arc::new(FakeNode::new())];
+    let chain = chain(nodes.to_vec());
+    assert_eq!(chain.send(&[raw(1)]).await, [SendResult::Accepted(keccak256(raw(1)))]);
+    assert_eq!(nodes.each_ref().map(|node| node.count(SEND)).iter().sum::<usize>(), 1);
+    assert_eq!(chain.send_to_all(&[raw(2)]).await, [SendResult::Accepted(keccak256(raw(2)))]);
+    let sent = nodes.each_ref().map(|node| node.count(SEND));
+    assert!(sent.iter().all(|count| *count >= 1) && sent.iter().sum::<usize>() == 3, "{sent:?}");
+}

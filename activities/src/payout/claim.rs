@@ -1,0 +1,170 @@
+//! Claims of what the distributor withholds, for one account or for a page of accounts. Anyone may claim, because the contract fixes the
+//! payee: the account, or the wallet that replaced it.
+use std::collections::BTreeMap;
+
+use alloy::{
+    primitives::{Address, B256, Bytes, U256, keccak256},
+    sol_types::{SolCall, SolEvent},
+};
+
+use crate::{
+    chain::{
+        Chain,
+        logs::LogFilter,
+        receipt::Receipt,
+        simulate::{At, Call},
+    },
+    contract::{
+        bindings::distributor::PlatformYieldDistributor::{
+            WithheldClaimed, batchClaimWithheldCall, claimWithheldCall, withheldOfCall,
+        },
+        line::LineOutcome,
+        operation::{Execution, MissingEffect, events, read},
+    },
+    fault::Fault,
+    payout::coin::{paid_by, payments},
+    rpc::required,
+};
+
+/// A decoded claim of either form.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// The id of the list.
+    pub id: B256,
+    /// The declared accounts.
+    pub accounts: Vec<Address>,
+}
+
+impl Claim {
+    /// Decodes a call; none if it is no claim.
+    pub fn of(data: &[u8]) -> Option<Claim> {
+        if let Ok(call) = claimWithheldCall::abi_decode_validate(data) {
+            return Some(Claim { id: call.id, accounts: vec![call.account] });
+        }
+        let call = batchClaimWithheldCall::abi_decode_validate(data).ok()?;
+        Some(Claim { id: call.id, accounts: call.accounts })
+    }
+}
+
+/// Claims for one account. It reverts if the account cannot be paid, and follows any number of recoveries.
+pub fn one(from: Address, distributor: Address, id: B256, account: Address) -> Call {
+    Call { from, to: Some(distributor), data: claimWithheldCall { id, account }.abi_encode().into() }
+}
+
+/// Claims for a page of accounts. Those that cannot be paid are left as they are.
+pub fn page(from: Address, distributor: Address, id: B256, accounts: Vec<Address>) -> Call {
+    Call { from, to: Some(distributor), data: batchClaimWithheldCall { id, accounts }.abi_encode().into() }
+}
+
+/// Returns the outcome of each account if the receipt and the coin's events show that at least one was paid, and each paid one exactly its
+/// units. An account without an event is still kept.
+pub fn effect(
+    receipt: &Receipt,
+    distributor: Address,
+    asset: Address,
+    data: &[u8],
+    units: &[u128],
+) -> Result<Vec<LineOutcome>, MissingEffect> {
+    if !receipt.success {
+        return Err(MissingEffect("the transaction reverted".into()));
+    }
+    let call = Claim::of(data).ok_or_else(|| MissingEffect("the call is not a claim".to_owned()))?;
+    let told: Vec<_> = events::<WithheldClaimed>(receipt, distributor).filter(|event| event.id == call.id).collect();
+    let (mut outcomes, mut paid) = (Vec::with_capacity(units.len()), Vec::new());
+    for (account, units) in call.accounts.iter().zip(units) {
+        let Some(claimed) = told.iter().find(|event| event.account == *account) else {
+            outcomes.push(LineOutcome::Kept);
+            continue;
+        };
+        if claimed.amount != U256::from(*units) {
+            let why = format!("{} units were claimed for {account}, {units} were withheld", claimed.amount);
+            return Err(MissingEffect(why));
+        }
+        paid.push((claimed.payee, claimed.amount));
+        outcomes.push(LineOutcome::Paid(claimed.payee));
+    }
+    if paid.is_empty() {
+        let why = format!("{distributor} has no event that pays withheld money of {:?}", call.accounts);
+        return Err(MissingEffect(why));
+    }
+    // One transaction can claim for other accounts as well: these payments must be among its transfers.
+    let shown = paid_by(receipt, asset, distributor);
+    for (payment, count) in payments(paid.into_iter()) {
+        if shown.get(&payment).copied().unwrap_or_default() < count {
+            let (payee, amount) = payment;
+            return Err(MissingEffect(format!("the coin shows no transfer of {amount} units to {payee}")));
+        }
+    }
+    Ok(outcomes)
+}
+
+/// Whether nothing is left to claim: a claim sets the withheld amount of its account to zero.
+pub async fn is_in_effect(chain: &Chain, distributor: Address, claim: &Claim, at: At) -> Result<bool, Fault> {
+    let call = |account: &Address| withheldOfCall { id: claim.id, account: *account };
+    let requests = claim.accounts.iter().map(|one| read(distributor, &call(one)).request("eth_call", at)).collect();
+    let left = chain
+        .ask(requests, |answers| {
+            let decoded = answers.into_iter().map(|answer| {
+                let data: Bytes = required("eth_call", answer)?;
+                withheldOfCall::abi_decode_returns_validate(&data)
+                    .map_err(|error| Fault::Malformed(format!("withheldOf returned {error}")))
+            });
+            decoded.collect::<Result<Vec<U256>, _>>()
+        })
+        .await?;
+    Ok(left.len() == claim.accounts.len() && left.iter().all(U256::is_zero))
+}
+
+/// Finds the transaction that claimed for these accounts. Several can share a page, if somebody else claimed for some of them: then it is
+/// the one with the most, and the others are left to a later claim. None while anything can still be claimed.
+pub async fn find_execution(
+    chain: &Chain,
+    distributor: Address,
+    data: &[u8],
+    claim: &Claim,
+    since: u64,
+) -> Result<Option<Execution>, Fault> {
+    if !is_in_effect(chain, distributor, claim, At::Latest).await? {
+        return Ok(None);
+    }
+    let mut topics = vec![vec![WithheldClaimed::SIGNATURE_HASH], vec![claim.id]];
+    if let [only] = claim.accounts.as_slice() {
+        topics.push(vec![only.into_word()]);
+    }
+    let filter = LogFilter { from_block: since, to_block: None, addresses: vec![distributor], topics };
+    let logs = chain.logs(&filter).await?;
+    let mut found: BTreeMap<B256, (usize, Execution)> = BTreeMap::new();
+    // Some nodes ignore the filter, so check the events again.
+    for log in logs.iter().filter(|log| log.address == distributor) {
+        let Ok(event) = WithheldClaimed::decode_raw_log_validate(log.topics.iter().copied(), &log.data) else {
+            continue;
+        };
+        if event.id != claim.id || !claim.accounts.contains(&event.account) {
+            continue;
+        }
+        // The event carries no payload hash. A claim by anybody sends the money where our call would send it.
+        let execution = Execution {
+            tx_hash: log.tx_hash,
+            block_number: log.block_number,
+            block_hash: log.block_hash,
+            payload_hash: keccak256(data),
+        };
+        found.entry(log.tx_hash).or_insert((0, execution)).0 += 1;
+    }
+    Ok(found.into_values().max_by_key(|(accounts, _)| *accounts).map(|(_, execution)| execution))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn both_forms_decode_to_their_accounts() {
+        let (id, accounts) = (B256::repeat_byte(3), vec![Address::repeat_byte(1), Address::repeat_byte(2)]);
+        let whole = page(Address::ZERO, Address::ZERO, id, accounts.clone());
+        assert_eq!(Claim::of(&whole.data), Some(Claim { id, accounts: accounts.clone() }));
+        let single = one(Address::ZERO, Address::ZERO, id, accounts[0]);
+        assert_eq!(Claim::of(&single.data), Some(Claim { id, accounts: vec![accounts[0]] }));
+        assert_eq!(Claim::of(&single.data[..35]), None);
+    }
+}
