@@ -1,13 +1,14 @@
 //! The outbox of events, written in the commit of the change itself. `event_type` is the catalog, with the readers of each kind
-//! besides staff; `event_scope` finds the events that a caller may see.
+//! besides staff; `event_data` has the fields of each kind; `event_scope` finds the events that a caller may see.
 
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
-use crate::Result;
 use crate::db::Tx;
+use crate::event_data;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
+use crate::{Error, Result};
 
 /// One event.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -22,6 +23,8 @@ pub struct Event {
     pub sequence: i64,
     pub data: Json<serde_json::Value>,
     pub created_at: DateTime<Utc>,
+    /// Its place in the order of reading. None until it is fanned out.
+    pub position: Option<i64>,
 }
 
 /// An event to write.
@@ -35,10 +38,22 @@ pub struct New {
     pub data: serde_json::Value,
 }
 
+/// In a debug build, refuses data that differ from the fields of the kind: so every test of the platform checks its events.
+fn check(name: &str, data: &serde_json::Value) -> Result<()> {
+    match event_data::difference(name, data) {
+        Some(why) if cfg!(debug_assertions) => Err(Error::Unreadable { what: "event", id: name.to_owned(), why }),
+        _ => Ok(()),
+    }
+}
+
 /// Writes events in this order.
 pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
     let now = tx.now();
+    if !events.is_empty() {
+        tx.announce_after_commit();
+    }
     for e in events {
+        check(&e.name, &e.data)?;
         tx.recorder().record_event(&e.name, e.subject_type, &e.subject_id, &e.data);
     }
     for portion in portions(events) {
@@ -62,10 +77,24 @@ pub async fn write(
     sequence: i64,
     data: serde_json::Value,
 ) -> Result<()> {
+    write_with_id(tx, name, subject_type, subject_id, sequence, data).await.map(drop)
+}
+
+/// Writes one event and returns its id.
+pub async fn write_with_id(
+    tx: &mut Tx,
+    name: &str,
+    subject_type: &str,
+    subject_id: &str,
+    sequence: i64,
+    data: serde_json::Value,
+) -> Result<String> {
+    check(name, &data)?;
+    tx.announce_after_commit();
     let (id, now) = (tx.new_id("evt"), tx.now());
     tx.recorder().record_event(name, subject_type, subject_id, &data);
     insert_into("events")
-        .set("id", id)
+        .set("id", &id)
         .set("type", name)
         .set("subject_type", subject_type)
         .set("subject_id", subject_id)
@@ -74,7 +103,12 @@ pub async fn write(
         .set("created_at", now)
         .execute(tx)
         .await?;
-    Ok(())
+    Ok(id)
+}
+
+/// The position of the last event that is fanned out.
+pub async fn last_position(tx: &mut Tx) -> Result<i64> {
+    sql("select position from event_counters where id = 1").scalar(tx).await
 }
 
 /// A page of the events of a subject, oldest first, and their number.

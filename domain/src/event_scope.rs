@@ -1,21 +1,20 @@
 //! The events that a caller may see: all, those of an issuer's offerings, or an investor's own. `GET /v1/events` returns them
 //! oldest first.
 //!
-//! On PostgreSQL a commit may show an event after a younger one was read. So `next_after` never passes an event younger than a
-//! minute: a reader may see an event twice, knows it by its id, and misses none.
+//! They are read by their positions, which the fan-out gives in the order of its commits. So a reader who continues after an event sees
+//! each later event once, however late its commit showed it.
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
 use crate::event::Event;
+use crate::event_subject::Subject;
 use crate::event_type::{CATALOG, EventType};
 use crate::filter::CreatedBetween;
 use crate::sql::sql;
 use crate::webhook::Owner;
 use crate::{Code, Error, Result, id};
 
-/// A commit can show an event up to this long after its id was created, so that an older id can still appear.
-const LATE_SECONDS: i64 = 60;
 /// A time later than any event.
 const LAST: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).expect("the end of the year 9999");
 
@@ -25,21 +24,14 @@ const OF_ORGANISATION: &str = "((subject_type = 'offering' and subject_id in (se
         or (subject_type = 'distribution' and subject_id in
         (select d.id from distributions d join offerings o on o.id = d.offering_id where o.issuer_id = $3))
         or (subject_type = 'entitlement' and subject_id in (select e.id from entitlements e join distributions d on d.id = e.distribution_id
-        join offerings o on o.id = d.offering_id where o.issuer_id = $3)))";
+        join offerings o on o.id = d.offering_id where o.issuer_id = $3))
+        or (subject_type = 'webhook_endpoint' and subject_id in (select id from webhook_endpoints where owner = $3)))";
 const OF_INVESTOR: &str =
     "((subject_type = 'subscription' and subject_id in (select id from subscriptions where investor_id = $3))
         or (subject_type = 'entitlement' and subject_id in (select id from entitlements where investor_id = $3))
         or (subject_type = 'wallet' and subject_id in (select id from wallets where investor_id = $3))
-        or (subject_type = 'investor' and subject_id = $3))";
-
-/// A page of events, oldest first, and the position to continue from.
-#[derive(Clone, Debug)]
-pub struct Page {
-    /// The events.
-    pub events: Vec<Event>,
-    /// Continue after this id. Younger events are already shown and will be shown again, because older ids can still appear.
-    pub next_after: Option<String>,
-}
+        or (subject_type = 'investor' and subject_id = $3)
+        or (subject_type = 'webhook_endpoint' and subject_id in (select id from webhook_endpoints where owner = $3)))";
 
 impl Owner {
     /// Whether this owner sees events of a kind.
@@ -49,6 +41,17 @@ impl Owner {
             Self::Issuer(_) => kind.for_issuer,
             Self::Investor(_) => kind.for_investor,
         }
+    }
+
+    /// Whether this owner is told of an event of a kind about a subject.
+    pub fn is_told(&self, kind: &EventType, subject: Option<&Subject>) -> bool {
+        let is = |owners: [&Option<String>; 2], id: &String| owners.iter().any(|owner| owner.as_ref() == Some(id));
+        self.may_see(kind)
+            && match self {
+                Self::Platform => true,
+                Self::Issuer(id) => subject.is_some_and(|s| is([&s.issuer_id, &s.endpoint_owner], id)),
+                Self::Investor(id) => subject.is_some_and(|s| is([&s.investor_id, &s.endpoint_owner], id)),
+            }
     }
 
     fn condition(&self) -> String {
@@ -69,27 +72,44 @@ impl Owner {
 pub struct Filter<'a> {
     pub kind: Option<&'a str>,
     pub created: CreatedBetween,
-    /// Only events after this id.
-    pub after: Option<&'a str>,
+    /// Only events after this position.
+    pub after: i64,
 }
 
 /// A page of matching events, oldest first.
-pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Result<Page> {
+pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Result<Vec<Event>> {
     // Ids begin with their time: the limits on the id find the rows, those on the time are exact.
     let (from, to) = (f.created.from.unwrap_or_default(), f.created.to.unwrap_or(LAST));
     let (first, last) = (id::first_of("evt", from), id::last_of("evt", to));
-    let after = f.after.unwrap_or_default();
-    let events = sql("select * from events
-         where id > $1 and ($2 = '' or type = $2) and id >= $5 and id <= $6 and created_at >= $7 and created_at <= $8 and ")
+    sql("select * from events
+         where position > $1 and ($2 = '' or type = $2) and id >= $5 and id <= $6 and created_at >= $7 and created_at <= $8 and ")
     .push(owner.condition())
-    .push(" order by id limit $4")
-    .bind((after, f.kind.unwrap_or_default(), owner.key(), limit, first, last, from, to))
-    .rows::<Event>(tx)
-    .await?;
-    // Only events that no older id can still precede move the position.
-    let settled: DateTime<Utc> = tx.now() - Duration::seconds(LATE_SECONDS);
-    let next_after = events.iter().take_while(|event| event.created_at <= settled).last().map(|event| event.id.clone());
-    Ok(Page { events, next_after: next_after.or_else(|| f.after.map(str::to_owned)) })
+    .push(" order by position limit $4")
+    .bind((f.after, f.kind.unwrap_or_default(), owner.key(), limit, first, last, from, to))
+    .rows(tx)
+    .await
+}
+
+/// The position of an event. For an id that no event has, the position of the event before it.
+pub async fn position(tx: &mut Tx, id: &str) -> Result<i64> {
+    let found = sql("select position from events where id <= $1 and position is not null order by id desc limit 1");
+    Ok(found.bind(id).optional_scalar(tx).await?.unwrap_or_default())
+}
+
+/// The id of the last event that the owner may see.
+pub async fn last(tx: &mut Tx, owner: &Owner) -> Result<Option<String>> {
+    let found = sql("select id from events where position > $1 and $2 = '' and ").push(owner.condition());
+    found.push(" order by position desc limit 1").bind((0_i64, "", owner.key())).optional_scalar(tx).await
+}
+
+/// The events after an id and up to a time, oldest first.
+pub async fn of_time(tx: &mut Tx, owner: &Owner, after: &str, to: DateTime<Utc>, limit: i64) -> Result<Vec<Event>> {
+    sql("select * from events where id > $1 and id <= $2 and created_at <= $5 and ")
+        .push(owner.condition())
+        .push(" order by id limit $4")
+        .bind((after, id::last_of("evt", to), owner.key(), limit, to))
+        .rows(tx)
+        .await
 }
 
 /// One event, if the owner may see it.

@@ -13,6 +13,14 @@ pub struct EventType {
     pub for_investor: bool,
 }
 
+/// Whether an event is of a wanted type: its name, all of a subject (`subscription.*`), or all (`*`).
+pub fn belongs(name: &str, wanted: &str) -> bool {
+    match wanted.strip_suffix(".*") {
+        Some(subject) => name.split('.').next() == Some(subject),
+        None => wanted == "*" || wanted == name,
+    }
+}
+
 const fn staff(name: &'static str, about: &'static str) -> EventType {
     EventType { name, about, for_issuer: false, for_investor: false }
 }
@@ -39,7 +47,12 @@ pub const CATALOG: &[EventType] = &[
     staff("approval.rejected", "The approver rejected the request."),
     staff("approval.requested", "A request waits for its approver."),
     staff("chain.cleared", "A halted chain was cleared; work continues."),
+    staff("chain.endpoint_down", "An RPC endpoint of a chain does not answer or is not trusted."),
     staff("chain.halted", "A chain contradicted itself and was halted."),
+    staff(
+        "chain.history_accepted",
+        "Two people accepted the new history of a halted chain; work continues at the last common block.",
+    ),
     for_issuer("distribution.approval_requested", "The payout waits for its approver."),
     for_issuer("distribution.approved", "The payout was approved."),
     for_issuer("distribution.audit_declared", "The hash of an audit report was declared on the chain."),
@@ -56,6 +69,8 @@ pub const CATALOG: &[EventType] = &[
     for_issuer("distribution.revised", "The payout was rejected or changed; it is calculated but not approved."),
     for_issuer("distribution.snapshotted", "The balances at the record date are known."),
     for_issuer("distribution.snapshotting", "The balances at the record date are being read."),
+    both("endpoint.disabled", "The endpoint was disabled: it answered 410, or every attempt failed for five days."),
+    both("endpoint.test", "Somebody tests the endpoint. It goes to that endpoint alone."),
     for_investor("investor.accreditation_changed", "The accreditation of the investor changed."),
     staff("investor.document_added", "A document of the investor was added."),
     staff("investor.erased", "The personal data of the investor was erased."),
@@ -76,6 +91,7 @@ pub const CATALOG: &[EventType] = &[
     staff("issuer.reinstated", "The suspension of the issuer was lifted."),
     staff("issuer.suspended", "The issuer was suspended."),
     staff("lane.active", "A signer was activated again."),
+    staff("lane.funds_low", "A signer cannot pay for gas."),
     staff("lane.paused", "A signer was paused."),
     staff(
         "lane.quarantined",
@@ -100,7 +116,16 @@ pub const CATALOG: &[EventType] = &[
     staff("operation.confirmed", "The effect of the operation is final."),
     staff("operation.dead_letter", "The engine gave up; an operator must act."),
     staff("operation.failed", "The operation failed; an operator must act."),
+    staff(
+        "operation.history_lost",
+        "A confirmed operation was executed again in the accepted history, without its effect.",
+    ),
+    staff(
+        "operation.history_replaced",
+        "The final block of a confirmed operation was replaced; its transaction is sent again.",
+    ),
     staff("operation.late_confirmation", "A transaction of an abandoned operation was included after all."),
+    staff("operation.nonce_closed", "Two people closed a used nonce that nothing explained."),
     staff("operation.pending", "The operation was accepted."),
     staff("operation.resolved", "An operator resolved a failed operation."),
     staff("operation.submitted", "The first transaction is signed."),
@@ -123,6 +148,7 @@ pub const CATALOG: &[EventType] = &[
     for_investor("wallet.frozen", "The wallet was frozen."),
     for_investor("wallet.preferred", "The wallet became the default wallet."),
     for_investor("wallet.recovered", "The wallet was recovered to another wallet."),
+    for_investor("wallet.reinstated", "The recovery of the wallet was taken back."),
     staff("wallet.removed", "The wallet was removed, or another investor proved control over it."),
     for_investor("wallet.unfrozen", "The wallet was unfrozen."),
     for_investor("wallet.verified", "The investor proved control over the wallet."),
