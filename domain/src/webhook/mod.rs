@@ -1,6 +1,5 @@
 //! Webhook endpoints: URLs of portals that receive events. A URL is parsed with a list of what is allowed (`url`), and the
-//! addresses of its host must be on the public internet (`network`). This version stores endpoints and delivers nothing yet. A
-//! delivery must look the host up and check its addresses again.
+//! addresses of its host must be on the public internet (`network`). Each delivery looks the host up and checks its addresses again.
 
 pub mod network;
 pub mod secret;
@@ -13,7 +12,7 @@ use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql, update_table};
-use crate::{Code, Error, Result, event};
+use crate::{Code, Error, Result, event, event_type};
 
 /// The version of the payload format, by date.
 pub const API_VERSION: &str = "2026-11-01";
@@ -42,6 +41,15 @@ pub enum Owner {
 }
 
 impl Owner {
+    /// The owner with this stored form. None for a person who has no organisation or investor yet.
+    pub fn of_key(key: &str) -> Option<Self> {
+        match key.split_once('_') {
+            Some(("inv", _)) => Some(Self::Investor(key.to_owned())),
+            Some(("iss", _)) => Some(Self::Issuer(key.to_owned())),
+            _ => (key == Self::Platform.key()).then_some(Self::Platform),
+        }
+    }
+
     /// The stored form.
     pub fn key(&self) -> &str {
         match self {
@@ -84,6 +92,23 @@ pub struct Endpoint {
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+    /// The end of the pause that the receiver asked for.
+    pub throttled_until: Option<DateTime<Utc>>,
+    /// A recovery in progress: the event after which it continues, and the time at which it ends.
+    pub recover_after: Option<String>,
+    pub recover_until: Option<DateTime<Utc>>,
+}
+
+impl Endpoint {
+    /// Its owner, if that can see any event.
+    pub fn owner(&self) -> Option<Owner> {
+        Owner::of_key(&self.owner)
+    }
+
+    /// Whether it asked for events of this type.
+    pub fn wants_type(&self, name: &str) -> bool {
+        self.event_types.split(' ').any(|wanted| event_type::belongs(name, wanted))
+    }
 }
 
 /// An endpoint to create.
@@ -187,8 +212,6 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
         .set("rate_limit_per_minute", e.rate_limit_per_minute)
         .set("status", e.status)
         .set("disabled_reason", &e.disabled_reason)
-        .set("first_failed_at", e.first_failed_at)
-        .set("consecutive_failures", e.consecutive_failures)
         .set("updated_at", now)
         .with(", version = version + 1 where id = ", &e.id)
         .with(" and version = ", e.version)
@@ -202,11 +225,50 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
     Ok(after)
 }
 
+/// Locks an enabled endpoint until the commit. Every move of its deliveries begins with this lock.
+pub async fn lock_enabled(tx: &mut Tx, id: &str) -> Result<Option<Endpoint>> {
+    let locked = sql("update webhook_endpoints set updated_at = updated_at where id = $1 and status = 'enabled'");
+    if locked.bind(id).execute(tx).await? == 0 {
+        return Ok(None);
+    }
+    sql("select * from webhook_endpoints where id = $1").bind(id).optional(tx).await
+}
+
+/// Stores how an endpoint answers. It is no change by its owner, so the version stays.
+pub async fn set_health(tx: &mut Tx, e: &Endpoint) -> Result<()> {
+    sql("update webhook_endpoints set first_failed_at = $2, consecutive_failures = $3, throttled_until = $4 where id = $1")
+        .bind((&e.id, e.first_failed_at, e.consecutive_failures, e.throttled_until))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Begins, continues or ends a recovery.
+pub async fn set_recovery(tx: &mut Tx, id: &str, place: Option<(&str, DateTime<Utc>)>) -> Result<()> {
+    sql("update webhook_endpoints set recover_after = $2, recover_until = $3 where id = $1")
+        .bind((id, place.map(|(after, _)| after), place.map(|(_, until)| until)))
+        .execute(tx)
+        .await?;
+    Ok(())
+}
+
+/// Disables an endpoint by the platform, with the reason.
+pub async fn disable(tx: &mut Tx, e: &Endpoint, reason: &str) -> Result<()> {
+    let now = tx.now();
+    let rows = sql("update webhook_endpoints
+        set status = 'disabled', disabled_reason = $3, recover_after = null, recover_until = null, version = version + 1, updated_at = $4
+        where id = $1 and version = $2 and status = 'enabled'")
+    .bind((&e.id, e.version, reason, now))
+    .execute(tx)
+    .await?;
+    expect_updated(rows, "webhook endpoint", &e.id)
+}
+
 /// Deletes an endpoint with its headers and secrets.
 pub async fn delete(tx: &mut Tx, e: &Endpoint) -> Result<()> {
     let now = tx.now();
     let rows = sql("update webhook_endpoints
-        set status = 'deleted', slot = null, headers_sealed = null, version = version + 1, updated_at = $3
+        set status = 'deleted', slot = null, headers_sealed = null, recover_after = null, recover_until = null, version = version + 1, updated_at = $3
         where id = $1 and version = $2 and slot is not null")
     .bind((&e.id, e.version, now))
     .execute(tx)
