@@ -90,6 +90,21 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Attempt
         .await
 }
 
+/// How many attempts each of these operations has, and how many of them were sent.
+pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64, i64)>> {
+    let mut found = Vec::new();
+    for portion in portions(operation_ids) {
+        found.extend(
+            sql("select operation_id, count(*), count(sent_at) from attempts where operation_id in (")
+                .list(portion)
+                .push(") group by operation_id")
+                .rows::<(String, i64, i64)>(tx)
+                .await?,
+        );
+    }
+    Ok(found)
+}
+
 /// The attempts of a lane whose nonce is not final yet: lowest nonce first, newest attempt of a nonce last.
 pub async fn open_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Attempt>> {
     sql("select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).rows(tx).await
@@ -200,6 +215,22 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
 
 /// Prefix of an answer which means that the signer cannot pay for gas.
 pub const UNFUNDED: &str = "insufficient_funds";
+
+/// The lanes that wait for funds because of these answers, and did not before.
+pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<String>> {
+    let refused: Vec<_> = answers.iter().filter(|a| a.answer.starts_with(UNFUNDED)).map(|a| Hex(a.tx_hash)).collect();
+    let mut lanes = Vec::new();
+    for portion in portions(&refused) {
+        let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
+        let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
+        for lane_id in of_these.scalars::<String>(tx).await? {
+            if !lanes.contains(&lane_id) && !is_unfunded(tx, &lane_id).await? {
+                lanes.push(lane_id);
+            }
+        }
+    }
+    Ok(lanes)
+}
 
 /// Whether the lane waits for funds. More signatures would only lengthen the queue behind the unpaid transaction.
 pub async fn is_unfunded(tx: &mut Tx, lane_id: &str) -> Result<bool> {

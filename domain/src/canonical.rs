@@ -1,5 +1,6 @@
 //! Canonical JSON (RFC 8785): equal values have equal texts, so a hash does not depend on how the JSON was written.
 
+use alloy_primitives::Address;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 
@@ -16,6 +17,21 @@ pub fn text(value: &Value) -> Result<String, Inexact> {
     let mut text = String::new();
     write(value, &mut text)?;
     Ok(text)
+}
+
+/// The value with every address in its checksum form (EIP-55), as people compare it. Payloads are stored and hashed so.
+pub fn with_checksums(value: Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(checksum_of(&text).unwrap_or(text)),
+        Value::Array(items) => items.into_iter().map(with_checksums).collect(),
+        Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, with_checksums(value))).collect(),
+        other => other,
+    }
+}
+
+fn checksum_of(text: &str) -> Option<String> {
+    let digits = text.strip_prefix("0x").filter(|digits| digits.len() == 40)?;
+    Some(digits.parse::<Address>().ok()?.to_checksum(None))
 }
 
 /// SHA-256 of a text, in hexadecimal.

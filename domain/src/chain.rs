@@ -212,10 +212,19 @@ pub async fn set_blocked(tx: &mut Tx, chain_id: i64, reason: Option<&str>) -> Re
     Ok(())
 }
 
-/// Stores which endpoints the worker asks last or never, and why.
+/// Stores which endpoints the worker asks last or never, and why. The first of them is an event.
 pub async fn set_endpoint_warning(tx: &mut Tx, chain_id: i64, warning: Option<&str>) -> Result<()> {
-    sql("update chains set endpoint_warning = $2 where chain_id = $1").bind((chain_id, warning)).execute(tx).await?;
-    Ok(())
+    let version = sql("update chains set endpoint_warning = $2 where chain_id = $1 returning version")
+        .bind((chain_id, warning))
+        .optional_scalar::<i64>(tx)
+        .await?;
+    match (version, warning) {
+        (Some(version), Some(_)) => {
+            let data = serde_json::json!({ "chain_id": chain_id });
+            event::write(tx, "chain.endpoint_down", "chain", &chain_id.to_string(), version, data).await
+        }
+        _ => Ok(()),
+    }
 }
 
 /// Stores a foreign transaction as proof that our nonce is used. False if it is known.

@@ -121,7 +121,10 @@ macro_rules! words {
 
         impl utoipa::PartialSchema for $name {
             fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
-                $crate::schema::words(Self::ALL.iter().map(|word| word.as_str()))
+                $crate::schema::enumeration(
+                    &[$(stringify!($meta)),*],
+                    &[$(($word, &[$(stringify!($doc)),*])),+],
+                )
             }
         }
 

@@ -40,6 +40,8 @@ const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 /// Our own writes are synced to disk at commit. The queue's writes (claims and acknowledgements) use the connection's default: a
 /// power cut can lose the last of them, which repeats a wake, and a repeated wake changes nothing.
 const SQLITE_BEGIN: &str = "pragma synchronous = full; begin immediate";
+/// Statements that a connection to a file keeps prepared. The engine's loops alone have more than the driver's default.
+const SQLITE_STATEMENTS: usize = 500;
 
 /// A database with the clock and the id source of everything written to it.
 #[derive(Clone, Debug)]
@@ -47,10 +49,16 @@ pub struct Db {
     pools: Pools,
     clock: Clock,
     ids: Ids,
-    // Notified when a commit has pushed a wake, for the workers of this process. Other processes notify through the server.
-    wake_signal: Arc<watch::Sender<u64>>,
+    signals: Signals,
     // Held for the life of the process: a second process on the same file would be a second engine on one SQLite.
     _lock: Option<Arc<File>>,
+}
+
+/// What this process is notified of after a commit. Other processes notify through the server, or look.
+#[derive(Clone, Debug, Default)]
+struct Signals {
+    wake: Arc<watch::Sender<u64>>,
+    event: Arc<watch::Sender<u64>>,
 }
 
 /// The connection pools.
@@ -72,9 +80,11 @@ pub struct Tx {
     /// The connection, for the queue and for statements that differ between the databases.
     pub conn: Conn,
     now: DateTime<Utc>,
+    clock: Clock,
     ids: Ids,
-    wake_signal: Arc<watch::Sender<u64>>,
+    signals: Signals,
     rings: bool,
+    announces: bool,
     // What this transaction does, for the audit log.
     recorder: Box<Recorder>,
 }
@@ -107,7 +117,7 @@ impl Db {
                 ("jit", "off"),
             ]);
             let pool = server_pool(connections_max).connect_with(options).await?;
-            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, wake_signal: Arc::default(), _lock: None });
+            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, signals: Signals::default(), _lock: None });
         }
         let in_memory = url.contains(":memory:");
         let options = SqliteConnectOptions::from_str(url)?
@@ -115,25 +125,29 @@ impl Db {
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
+            .statement_cache_capacity(SQLITE_STATEMENTS)
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
         if !in_memory {
             keep_private(options.get_filename())?;
         }
         // The connection stays open, because an in-memory database ends with it.
-        let write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
-        // A local file needs no ping before use.
-        // Reset to the default for the queue; see SQLITE_BEGIN.
-        let write = write.after_release(|connection, _| {
-            Box::pin(async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) })
-        });
+        let mut write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
+        if !in_memory {
+            // Reset to the default for the queue; see SQLITE_BEGIN. Memory has nothing to sync.
+            write = write.after_release(|connection, _| {
+                Box::pin(
+                    async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) },
+                )
+            });
+        }
         let write = write.connect_with(options.clone()).await?;
         let read = if in_memory {
             write.clone()
         } else {
             file_pool(connections_max.clamp(1, 4)).connect_with(options.read_only(true)).await?
         };
-        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, wake_signal: Arc::default(), _lock: lock })
+        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, signals: Signals::default(), _lock: lock })
     }
 
     /// The same database for HTTP requests. On PostgreSQL they get their own connections with a shorter statement timeout than the
@@ -172,12 +186,17 @@ impl Db {
 
     /// A receiver that changes when a commit of this process has pushed a wake.
     pub fn wake_signal(&self) -> watch::Receiver<u64> {
-        self.wake_signal.subscribe()
+        self.signals.wake.subscribe()
+    }
+
+    /// A receiver that changes when a commit of this process has written an event.
+    pub fn event_signal(&self) -> watch::Receiver<u64> {
+        self.signals.event.subscribe()
     }
 
     /// Notifies this process of a wake that another process pushed.
     pub fn notify_wake(&self) {
-        self.wake_signal.send_modify(|n| *n = n.wrapping_add(1));
+        self.signals.wake.send_modify(|n| *n = n.wrapping_add(1));
     }
 
     /// Begins a write transaction.
@@ -214,9 +233,11 @@ impl Db {
         Tx {
             conn,
             now: self.clock.now(),
+            clock: self.clock.clone(),
             ids: self.ids.clone(),
-            wake_signal: self.wake_signal.clone(),
+            signals: self.signals.clone(),
             rings: false,
+            announces: false,
             recorder: Box::new(Recorder::begin()),
         }
     }
@@ -243,6 +264,11 @@ impl Db {
 }
 
 impl Tx {
+    /// The clock that it goes by.
+    pub const fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
     /// The time of this transaction; everything it writes has this time.
     pub const fn now(&self) -> DateTime<Utc> {
         self.now
@@ -256,6 +282,11 @@ impl Tx {
     /// Notifies the workers after the commit, because a wake was pushed that is due now.
     pub const fn notify_after_commit(&mut self) {
         self.rings = true;
+    }
+
+    /// Notifies those who wait for events after the commit, because one was written.
+    pub(crate) const fn announce_after_commit(&mut self) {
+        self.announces = true;
     }
 
     /// Sets a savepoint for [`Tx::rollback_to_savepoint`].
@@ -291,10 +322,14 @@ impl Tx {
             Conn::Sqlite(transaction) => transaction.commit().await?,
             Conn::Postgres(transaction) => answered(COMMITTED, transaction.commit()).await?,
         }
+        point::pass(point, When::After)?;
         if self.rings {
-            self.wake_signal.send_modify(|n| *n = n.wrapping_add(1));
+            self.signals.wake.send_modify(|n| *n = n.wrapping_add(1));
         }
-        point::pass(point, When::After)
+        if self.announces {
+            self.signals.event.send_modify(|n| *n = n.wrapping_add(1));
+        }
+        Ok(())
     }
 }
 
@@ -309,6 +344,7 @@ pub fn expect_all_updated(rows: u64, expected: usize, what: &'static str, first:
 }
 
 fn file_pool(connections_max: u32) -> SqlitePoolOptions {
+    // A local file needs no ping before use.
     SqlitePoolOptions::new().max_connections(connections_max).test_before_acquire(false).before_acquire(
         |connection, _| {
             // When the disk fails, SQLite ends the transaction by itself but the driver still believes that it is open. Such a

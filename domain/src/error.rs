@@ -1,5 +1,7 @@
 //! Errors of the domain.
 
+use chrono::{DateTime, Utc};
+
 use crate::point::Point;
 
 /// The result type of the domain.
@@ -48,8 +50,10 @@ pub enum Error {
         detail: String,
         /// The present status.
         current: &'static str,
-        /// The moves that the status allows.
+        /// The requests that the status allows.
         allowed: Vec<&'static str>,
+        /// From when the same request is allowed, if only time is missing.
+        until: Option<DateTime<Utc>>,
     },
     /// A field of the request is invalid.
     #[error("{detail}")]
@@ -62,6 +66,8 @@ pub enum Error {
         detail: String,
         /// Machine-readable parameters, such as a limit.
         params: Option<Box<serde_json::Value>>,
+        /// The other invalid fields of the same request.
+        others: Vec<Self>,
     },
     /// A stored row has a value that this program never writes.
     #[error("{what} {id} cannot be read: {why}")]
@@ -86,7 +92,7 @@ impl Error {
 
     /// An invalid field.
     pub fn field(pointer: &'static str, code: &'static str, detail: impl Into<String>) -> Self {
-        Self::Field { pointer, code, detail: detail.into(), params: None }
+        Self::Field { pointer, code, detail: detail.into(), params: None, others: Vec::new() }
     }
 
     /// Adds machine-readable parameters to an invalid field.
@@ -98,9 +104,42 @@ impl Error {
         self
     }
 
-    /// A move that the status does not allow, with the allowed moves.
+    /// Every invalid field in one error, so that the caller can correct all of them at once. Another refusal comes first.
+    pub fn all(checks: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+        let mut invalid = Vec::new();
+        for error in checks.into_iter().filter_map(Result::err) {
+            let Self::Field { pointer, code, detail, params, others } = error else { return Err(error) };
+            invalid.push(Self::Field { pointer, code, detail, params, others: Vec::new() });
+            invalid.extend(others);
+        }
+        if invalid.is_empty() {
+            return Ok(());
+        }
+        let mut first = invalid.remove(0);
+        if let Self::Field { others, .. } = &mut first {
+            others.append(&mut invalid);
+        }
+        Err(first)
+    }
+
+    /// A request that the status does not allow, with the requests that it does allow.
     pub fn illegal(detail: impl Into<String>, current: &'static str, allowed: Vec<&'static str>) -> Self {
-        Self::Illegal { detail: detail.into(), current, allowed }
+        Self::Illegal { detail: detail.into(), current, allowed, until: None }
+    }
+
+    /// A move that the status does not allow.
+    pub fn illegal_move(noun: &str, current: &'static str, by: &str, allowed: Vec<&'static str>) -> Self {
+        let requests = if allowed.is_empty() { "none".to_owned() } else { allowed.join(", ") };
+        Self::illegal(format!("The {noun} is {current}; {by} is not allowed. Allowed: {requests}."), current, allowed)
+    }
+
+    /// Adds the time from which the same request is allowed.
+    #[must_use]
+    pub fn with_until(mut self, at: DateTime<Utc>) -> Self {
+        if let Self::Illegal { until, .. } = &mut self {
+            *until = Some(at);
+        }
+        self
     }
 
     /// The code and the sentence, if a rule refused the request or one of its fields.

@@ -13,6 +13,11 @@ pub struct CreatedBetween {
     pub to: Option<DateTime<Utc>>,
 }
 
+/// Text for a pattern of `like … escape '\\'`: a percent sign or an underscore in it is a letter like any other.
+pub fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_")
+}
+
 impl Sql {
     /// Keeps the rows of a range of creation times. `row` is the alias of the table with its dot, `prefix` the prefix of its
     /// ids. An id begins with its time: the limit on the id lets the database use the primary key, the limit on the time is exact.

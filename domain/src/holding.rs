@@ -9,8 +9,8 @@ use chrono::{DateTime, Utc};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::ledger::NEVER;
-use crate::sql::sql;
-use crate::{Result, ledger};
+use crate::sql::{Sql, sql};
+use crate::{Result, filter, ledger};
 
 /// One row of `holdings`, with the units locked now.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -115,6 +115,24 @@ pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) ->
         .any(|(id, restricted, _)| id == partition_id && restricted))
 }
 
+/// Whether a token is paused.
+pub async fn is_paused(tx: &mut Tx, offering_id: &str) -> Result<bool> {
+    is_restricted(tx, offering_id, ledger::WHOLE_TOKEN).await
+}
+
+/// The units of a lock with this release time.
+pub async fn locked_until(
+    tx: &mut Tx,
+    offering_id: &str,
+    wallet: Address,
+    partition_id: i64,
+    release_at: i64,
+) -> Result<u128> {
+    let locks = tranches(tx, offering_id, &[wallet]).await?;
+    let ours = locks.iter().find(|lock| (lock.partition_id, lock.release_at) == (partition_id, release_at));
+    Ok(ours.map_or(0, |lock| lock.quantity.0))
+}
+
 /// A holding with its investor; none for an unknown wallet.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
@@ -129,23 +147,45 @@ pub struct Holder {
     pub country: Option<String>,
 }
 
-/// A page of holders in the order of their wallets, and their number.
-pub async fn page(tx: &mut Tx, offering_id: &str, limit: i64, offset: i64) -> Result<(Vec<Holder>, i64)> {
-    let mut rows = sql("select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply,
-            i.id as investor_id, i.legal_name, i.country
+/// The holders to find: a part of the wallet's address, or of the name of its owner.
+#[derive(Clone, Debug, Default)]
+pub struct Words {
+    /// The part, in lower case.
+    pub part: Option<String>,
+    /// Whether names are compared, too.
+    pub names: bool,
+}
+
+const HOLDERS: &str = "
         from holdings h join token_partitions p on p.offering_id = h.offering_id and p.partition_id = h.partition_id
             left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address
             left join wallets w on w.address = h.wallet_address and w.verified_at is not null
             left join investors i on i.id = w.investor_id
-        where h.offering_id = $1 and h.balance <> '0'
-        order by h.wallet_address, h.partition_id limit $2 offset $3")
-    .bind((offering_id, limit, offset))
-    .rows::<Holder>(tx)
-    .await?;
-    let total = sql("select count(*) from holdings where offering_id = $1 and balance <> '0'")
-        .bind(offering_id)
-        .scalar::<i64>(tx)
-        .await?;
+        where h.balance <> '0'";
+
+fn holders(select: Sql, offering_id: &str, words: &Words) -> Sql {
+    let query = select.push(HOLDERS).with(" and h.offering_id = ", offering_id);
+    let Some(part) = &words.part else { return query };
+    let part = format!("%{}%", filter::escaped(part));
+    let query = query.with(" and (h.wallet_address like ", &part).push(" escape '\\'");
+    let query =
+        if words.names { query.with(" or lower(i.legal_name) like ", &part).push(" escape '\\'") } else { query };
+    query.push(")")
+}
+
+/// A page of holders in the order of their wallets, and their number.
+pub async fn page(
+    tx: &mut Tx,
+    offering_id: &str,
+    words: &Words,
+    limit: i64,
+    offset: i64,
+) -> Result<(Vec<Holder>, i64)> {
+    let select = sql("select h.*, cast('0' as text) as locked, coalesce(a.frozen, false) as frozen, p.supply,
+            i.id as investor_id, i.legal_name, i.country");
+    let page = holders(select, offering_id, words).push(" order by h.wallet_address, h.partition_id");
+    let mut rows = page.page(limit, offset).rows::<Holder>(tx).await?;
+    let total = holders(sql("select count(*)"), offering_id, words).scalar::<i64>(tx).await?;
     let wallets: Vec<Address> = rows.iter().map(|row| row.holding.wallet_address.0).collect();
     if !wallets.is_empty() {
         let locked = sums(&tranches(tx, offering_id, &wallets).await?);

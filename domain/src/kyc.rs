@@ -67,6 +67,24 @@ pub async fn cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<Case>> {
         .await
 }
 
+/// A submission with its encrypted data. The data is empty if the investor is erased, and none if a provider has it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct SealedCase {
+    #[sqlx(flatten)]
+    pub case: Case,
+    pub data_sealed: Option<String>,
+}
+
+/// All submissions of an investor with their encrypted data, newest first, for the reviewer.
+pub async fn sealed_cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<SealedCase>> {
+    sql("select id, level, provider_reference, created_at, data_sealed from kyc_cases
+         where investor_id = $1 order by id desc")
+    .bind(investor_id)
+    .rows(tx)
+    .await
+}
+
 /// The newest submission of an investor.
 async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
     sql("select id from kyc_cases where investor_id = $1 order by id desc limit 1")

@@ -2,7 +2,9 @@
 
 use alloy_primitives::{Address, U256};
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use sqlx::types::Json;
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
@@ -39,10 +41,29 @@ pub struct Lane {
     pub chain_nonce_pending: Option<i64>,
     pub chain_nonce_finalized: Option<i64>,
     pub is_agent: Option<bool>,
+    pub roles: Option<Json<Vec<Granted>>>,
     pub observed_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
+}
+
+/// Roles of a signer in the registry, as bits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Granted {
+    /// The offering to which they are limited. None if they count on the whole platform.
+    pub offering_id: Option<String>,
+    /// The bits.
+    pub roles: u8,
+}
+
+impl Lane {
+    /// The role bits of the signer for an offering, with those on the whole platform. None if nobody has read them yet.
+    pub fn roles_in(&self, offering_id: Option<&str>) -> Option<u8> {
+        let granted = self.roles.as_ref()?;
+        let counts = |of: &&Granted| of.offering_id.as_deref().is_none_or(|id| Some(id) == offering_id);
+        Some(granted.iter().filter(counts).fold(0, |bits, of| bits | of.roles))
+    }
 }
 
 /// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce.
@@ -88,6 +109,13 @@ pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> 
     expect_updated(rows, "lane", lane_id)
 }
 
+/// Writes the event of a signer that cannot pay for gas.
+pub async fn report_low_funds(tx: &mut Tx, id: &str) -> Result<()> {
+    let lane = find(tx, id).await?;
+    let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string() });
+    event::write(tx, "lane.funds_low", "lane", &lane.id, lane.version, data).await
+}
+
 /// Changes the mode, with a reason for people. In quarantine it keeps the first block to check: everything up to the final block
 /// was already seen.
 pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_nonce: i64) -> Result<()> {
@@ -116,17 +144,18 @@ pub async fn set_mode(tx: &mut Tx, lane: &Lane, mode: Mode, reason: &str, next_n
 }
 
 /// What a worker read of a signer on its chain.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct ChainState {
     pub latest: i64,
     pub pending: i64,
     pub finalized: i64,
     pub balance: U256,
-    pub is_agent: Option<bool>,
+    /// None without a configured registry, or if the registry did not answer.
+    pub roles: Option<Vec<Granted>>,
 }
 
-/// Stores what was read, for display only. It decides nothing, so the version stays.
+/// Stores what was read, for display and to choose a lane. It moves nothing, so the version stays.
 pub async fn record_chain_state(tx: &mut Tx, lane_id: &str, seen: &ChainState) -> Result<()> {
     let now = tx.now();
     update_table("lanes")
@@ -134,10 +163,44 @@ pub async fn record_chain_state(tx: &mut Tx, lane_id: &str, seen: &ChainState) -
         .set("chain_nonce_pending", seen.pending)
         .set("chain_nonce_finalized", seen.finalized)
         .set("balance_wei", Dec(seen.balance))
-        .set("is_agent", seen.is_agent)
+        .set("is_agent", seen.roles.as_ref().map(|granted| granted.iter().any(|of| of.roles != 0)))
+        .set("roles", seen.roles.as_ref().map(Json))
         .set("observed_at", now)
         .with(" where id = ", lane_id)
         .execute(tx)
         .await?;
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn roles_of_one_offering_count_there_and_nowhere_else() {
+        let granted = |offering_id: Option<&str>, roles| Granted { offering_id: offering_id.map(str::to_owned), roles };
+        let mut lane = Lane {
+            id: String::new(),
+            chain_id: 1,
+            signer: Hex(Address::ZERO),
+            next_nonce: 0,
+            mode: Mode::Active,
+            mode_reason: None,
+            balance_wei: None,
+            unknown_from: None,
+            chain_nonce_latest: None,
+            chain_nonce_pending: None,
+            chain_nonce_finalized: None,
+            is_agent: None,
+            roles: None,
+            observed_at: None,
+            version: 1,
+            created_at: DateTime::UNIX_EPOCH,
+            updated_at: DateTime::UNIX_EPOCH,
+        };
+        assert_eq!(lane.roles_in(Some("off_1")), None);
+        lane.roles = Some(Json(vec![granted(None, 4), granted(Some("off_1"), 9), granted(Some("off_2"), 2)]));
+        let bits = [Some("off_1"), Some("off_2"), Some("off_3"), None].map(|id| lane.roles_in(id));
+        assert_eq!(bits, [Some(13), Some(6), Some(4), Some(4)]);
+    }
 }

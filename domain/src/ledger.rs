@@ -14,6 +14,9 @@ use crate::{Error, Result};
 
 /// The release time under which the units frozen without end are kept. They overlap the locks.
 pub const NEVER: i64 = (1 << 40) - 1;
+/// The partition number that stands for the whole token, as in the contract. It has a row once the token was paused; its `restricted`
+/// says whether the token is paused now.
+pub const WHOLE_TOKEN: i64 = 0;
 /// Rows in one statement: SQLite allows 32,766 parameters.
 const ROWS_PER_STATEMENT: usize = 500;
 
@@ -98,7 +101,7 @@ impl<'a> Ledger<'a> {
     /// Applies one event.
     pub fn apply(&mut self, event: &TokenEvent) -> Result<()> {
         let (from, to) = (event.from_address.map(|a| a.0), event.to_address.map(|a| a.0));
-        let partition = event.partition_id.unwrap_or_default();
+        let partition = event.partition_id.unwrap_or(WHOLE_TOKEN);
         let units = event.quantity.map_or(0, |q| q.0);
         match (event.kind, from, to) {
             (Kind::Transfer, from, to) => self.transfer(from, to, partition, units, event.block_at)?,
@@ -294,7 +297,7 @@ pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
     Ok(())
 }
 
-/// The partitions of a token, each with its restriction and supply.
+/// The partitions of a token, each with its restriction and supply. [`WHOLE_TOKEN`] may be among them.
 pub async fn partitions(tx: &mut Tx, offering_id: &str) -> Result<Vec<(i64, bool, Dec<u128>)>> {
     sql("select partition_id, restricted, supply from token_partitions where offering_id = $1 order by partition_id")
         .bind(offering_id)

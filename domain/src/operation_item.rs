@@ -3,7 +3,7 @@
 use alloy_primitives::Address;
 
 use crate::column::{Dec, Hex};
-use crate::db::Tx;
+use crate::db::{Tx, expect_updated};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -55,6 +55,21 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> 
     .await
 }
 
+/// How many items each of these operations has.
+pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64)>> {
+    let mut found = Vec::new();
+    for portion in portions(operation_ids) {
+        found.extend(
+            sql("select operation_id, count(*) from operation_items where operation_id in (")
+                .list(portion)
+                .push(") group by operation_id")
+                .rows::<(String, i64)>(tx)
+                .await?,
+        );
+    }
+    Ok(found)
+}
+
 /// The live operation of a subject.
 pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -> Result<Option<String>> {
     sql("select operation_id from operation_items where subject_type = $1 and subject_id = $2 and live")
@@ -80,4 +95,25 @@ pub async fn release_all(tx: &mut Tx, operation_ids: &[&str]) -> Result<()> {
             .await?;
     }
     Ok(())
+}
+
+/// Frees one subject of an operation that failed: another operation takes it over.
+pub async fn release_subject(tx: &mut Tx, operation_id: &str, subject_type: &str, subject_id: &str) -> Result<()> {
+    let rows = sql("update operation_items set live = ")
+        .value(false)
+        .with(" where operation_id = ", operation_id)
+        .with(" and subject_type = ", subject_type)
+        .with(" and subject_id = ", subject_id)
+        .execute(tx)
+        .await?;
+    expect_updated(rows, "item of", operation_id)
+}
+
+/// Whether another operation took over a subject of this one, which is neither confirmed nor abandoned.
+pub async fn is_taken_over(tx: &mut Tx, operation_id: &str) -> Result<bool> {
+    let count: i64 = sql("select count(*) from operation_items where operation_id = $1 and not live")
+        .bind(operation_id)
+        .scalar(tx)
+        .await?;
+    Ok(count > 0)
 }

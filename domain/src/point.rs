@@ -57,6 +57,12 @@ crate::words! {
         Snapshot = "snapshot",
         /// A timer did its work, and the next one was scheduled.
         Timer = "timer",
+        /// New events were turned into deliveries.
+        FanOut = "fan_out",
+        /// Deliveries were taken by the process that sends them.
+        Claim = "claim",
+        /// The answers of webhook endpoints were stored.
+        Deliver = "deliver",
         /// Audit entries were chained.
         Chain = "seal",
         /// Demo data, keys and pruning: nothing on a chain depends on it.

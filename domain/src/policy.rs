@@ -19,6 +19,15 @@ pub struct Limits {
     pub mint_dual_control_threshold: Money,
     /// A payout with this total or more needs an approval.
     pub payout_dual_control_threshold: Money,
+    /// A mint needs an approval if all mints of the day reach this amount, whatever their offerings.
+    #[serde(default = "defaults::mint_platform_dual_control_threshold")]
+    pub mint_platform_dual_control_threshold: Money,
+    /// A payout needs an approval if all payouts of the day reach this total, whatever their offerings.
+    #[serde(default = "defaults::payout_platform_dual_control_threshold")]
+    pub payout_platform_dual_control_threshold: Money,
+    /// Days after which an investor may declare a higher income or net worth again. 0 means at any time.
+    #[serde(default = "defaults::means_raise_days")]
+    pub means_raise_days: u32,
     /// Entitlements below this amount are not paid out.
     pub payout_dust_threshold: Money,
     /// Days until an unpaid subscription expires.
@@ -49,6 +58,20 @@ pub struct Limits {
 /// The defaults of limits that older versions of the stored limits do not have.
 #[allow(missing_docs)]
 pub mod defaults {
+    use crate::money::Money;
+
+    pub const fn mint_platform_dual_control_threshold() -> Money {
+        Money::from_minor(100_000_000)
+    }
+
+    pub const fn payout_platform_dual_control_threshold() -> Money {
+        Money::from_minor(4_000_000)
+    }
+
+    pub const fn means_raise_days() -> u32 {
+        30
+    }
+
     pub const fn issuer_invitations_per_day() -> u32 {
         20
     }
@@ -103,6 +126,21 @@ macro_rules! bound {
 pub const BOUNDS: &[Bound] = &[
     bound!(mint_dual_control_threshold, |l| l.mint_dual_control_threshold.minor(), true, 0, 1_000_000_000),
     bound!(payout_dual_control_threshold, |l| l.payout_dual_control_threshold.minor(), true, 0, 100_000_000),
+    bound!(
+        mint_platform_dual_control_threshold,
+        |l| l.mint_platform_dual_control_threshold.minor(),
+        true,
+        0,
+        10_000_000_000
+    ),
+    bound!(
+        payout_platform_dual_control_threshold,
+        |l| l.payout_platform_dual_control_threshold.minor(),
+        true,
+        0,
+        1_000_000_000
+    ),
+    bound!(means_raise_days, |l| l.means_raise_days.into(), false, 0, 365),
     bound!(payout_dust_threshold, |l| l.payout_dust_threshold.minor(), true, 1, 10_000),
     bound!(payment_due_days, |l| l.payment_due_days.into(), false, 1, 90),
     bound!(approval_hours, |l| l.approval_hours.into(), false, 25, 336),
@@ -125,14 +163,15 @@ impl Bound {
 impl Limits {
     /// Validates the ranges, and that identities at high risk do not expire later than others.
     pub fn check(&self) -> Result<()> {
-        for bound in BOUNDS {
-            if !(bound.minimum..=bound.maximum).contains(&(bound.value)(self)) {
-                let (minimum, maximum) = (bound.shown(bound.minimum), bound.shown(bound.maximum));
-                let detail = format!("The value must be between {minimum} and {maximum}.");
-                let named = json!({ "minimum": minimum, "maximum": maximum });
-                return Err(Error::field(bound.pointer, "out_of_range", detail).with_params(named));
+        Error::all(BOUNDS.iter().map(|bound| {
+            if (bound.minimum..=bound.maximum).contains(&(bound.value)(self)) {
+                return Ok(());
             }
-        }
+            let (minimum, maximum) = (bound.shown(bound.minimum), bound.shown(bound.maximum));
+            let detail = format!("The value must be between {minimum} and {maximum}.");
+            let named = json!({ "minimum": minimum, "maximum": maximum });
+            Err(Error::field(bound.pointer, "out_of_range", detail).with_params(named))
+        }))?;
         // A higher risk must be checked at least as often.
         if self.kyc_months_at_high_risk > self.kyc_months {
             let detail = "An approval at high risk cannot last longer than other approvals.";
@@ -199,6 +238,9 @@ mod tests {
         let limits = json!(Limits {
             mint_dual_control_threshold: Money::from_minor(1),
             payout_dual_control_threshold: Money::from_minor(1),
+            mint_platform_dual_control_threshold: Money::from_minor(1),
+            payout_platform_dual_control_threshold: Money::from_minor(1),
+            means_raise_days: 1,
             payout_dust_threshold: Money::from_minor(1),
             payment_due_days: 1,
             approval_hours: 25,

@@ -26,9 +26,9 @@ crate::words! {
         Freeze = "freeze",
         /// An address is unfrozen.
         Unfreeze = "unfreeze",
-        /// A partition is restricted.
+        /// A partition is restricted. Without a partition: the token is paused.
         Restrict = "restrict",
-        /// The restriction of a partition is lifted.
+        /// The restriction of a partition is lifted, or the pause of the token.
         Unrestrict = "unrestrict",
         /// Everything of a lost wallet moves to another wallet. To the wallet itself: its recovery is taken back.
         Recover = "recover",

@@ -12,6 +12,9 @@ use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::token_event::TokenEvent;
 
+/// The tables of a token's ledger, which its events fill.
+pub(crate) const LEDGER: [&str; 5] = ["token_events", "holdings", "tranches", "token_accounts", "token_partitions"];
+
 crate::words! {
     /// How a token is read.
     ReadMode {
@@ -46,6 +49,11 @@ pub struct Cursor {
     /// The ledger contains everything up to this block.
     pub block_number: i64,
     pub read_at: DateTime<Utc>,
+}
+
+/// The offerings with a token on a chain.
+pub async fn offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
+    sql("select offering_id from token_cursors where chain_id = $1").bind(chain_id).scalars(tx).await
 }
 
 /// Starts to read a token at the block of its deployment. The first token of a chain also starts the chain's position.
@@ -118,7 +126,7 @@ pub async fn reset(tx: &mut Tx, token: &Cursor) -> Result<()> {
         .execute(tx)
         .await?;
     expect_updated(rows, "token cursor", &token.offering_id)?;
-    for table in ["token_events", "holdings", "tranches", "token_accounts", "token_partitions"] {
+    for table in LEDGER {
         sql("delete from ").push(table).with(" where offering_id = ", &token.offering_id).execute(tx).await?;
     }
     Ok(())

@@ -2,7 +2,7 @@
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::column::Hex;
 use crate::db::Tx;
@@ -92,6 +92,16 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
     }
 }
 
+/// Writes an event of a wallet. Its sequence is the next of the wallet, also if the wallet is removed and comes back under the same id. A
+/// wallet without a row is named by its address.
+pub async fn write_event(tx: &mut Tx, name: &str, wallet_id: &str, data: Value) -> Result<()> {
+    // Locks the row, so that parallel events take different numbers.
+    sql("update wallets set address = address where id = $1").bind(wallet_id).execute(tx).await?;
+    let last = sql("select coalesce(max(sequence), 0) from events where subject_id = $1").bind(wallet_id);
+    let sequence = last.scalar::<i64>(tx).await? + 1;
+    event::write(tx, name, "wallet", wallet_id, sequence, data).await
+}
+
 /// Removes unproved claims on an address, except those of one wallet or one investor. A reservation of an abandoned recovery is removed too.
 pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &str) -> Result<()> {
     let ousted = sql("delete from wallets
@@ -103,7 +113,7 @@ pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &st
     .await?;
     for (id, investor_id) in ousted {
         let data = json!({ "investor_id": investor_id, "reason": reason });
-        event::write(tx, "wallet.removed", "wallet", &id, 0, data).await?;
+        write_event(tx, "wallet.removed", &id, data).await?;
     }
     Ok(())
 }
@@ -149,7 +159,7 @@ pub async fn retire(tx: &mut Tx, w: &Wallet) -> Result<()> {
         .execute(tx)
         .await?;
     let data = json!({ "investor_id": w.investor_id, "reason": "the address of its owner was not proved" });
-    event::write(tx, "wallet.removed", "wallet", &w.id, 0, data).await
+    write_event(tx, "wallet.removed", &w.id, data).await
 }
 
 /// Records a final recovery: the old wallet is retired, and the replacement is verified like the old one.
@@ -169,4 +179,14 @@ pub async fn record_recovery(tx: &mut Tx, old: &Wallet, successor: Address) -> R
     .execute(tx)
     .await?;
     Ok(())
+}
+
+/// Takes the retirement of a wallet back, unless another token still has a successor for it. Proofs and defaults stay with the successor.
+pub async fn record_reinstatement(tx: &mut Tx, address: Address) -> Result<()> {
+    sql("update wallets set retired_at = null, successor = null where address = $1 and successor is not null and not exists
+             (select 1 from token_accounts where wallet_address = $1 and successor_address is not null)")
+    .bind(Hex(address))
+    .execute(tx)
+    .await
+    .map(drop)
 }

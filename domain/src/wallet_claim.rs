@@ -8,7 +8,7 @@ use crate::db::Tx;
 use crate::sql::{insert_into, sql};
 use crate::wallet::{self, Wallet};
 use crate::wallet_challenge::{self, WalletChallenge};
-use crate::{Code, Error, Result, event};
+use crate::{Code, Error, Result};
 
 /// Refuses an address that no holder can have: zero, a contract of the platform, or one of its signers.
 pub async fn check_address(tx: &mut Tx, pointer: &'static str, address: Address) -> Result<()> {
@@ -88,7 +88,7 @@ pub async fn prove(tx: &mut Tx, c: &WalletChallenge) -> Result<Wallet> {
     .execute(tx)
     .await?;
     let data = json!({ "address": c.address.0.to_checksum(None), "investor_id": c.investor_id });
-    event::write(tx, "wallet.verified", "wallet", &c.wallet_id, 0, data).await?;
+    wallet::write_event(tx, "wallet.verified", &c.wallet_id, data).await?;
     own(tx, &c.investor_id, &c.wallet_id).await
 }
 
@@ -119,7 +119,7 @@ pub async fn set_default(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Res
     sql("update wallets set is_default = true where id = $1").bind(wallet_id).execute(tx).await?;
     w.is_default = true;
     let data = json!({ "address": w.address.0.to_checksum(None), "investor_id": investor_id });
-    event::write(tx, "wallet.preferred", "wallet", wallet_id, 0, data).await?;
+    wallet::write_event(tx, "wallet.preferred", wallet_id, data).await?;
     Ok(w)
 }
 
@@ -147,7 +147,7 @@ pub async fn remove(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<(
     wallet_challenge::delete_of_wallet(tx, wallet_id).await?;
     sql("delete from wallets where id = $1").bind(wallet_id).execute(tx).await?;
     let data = json!({ "investor_id": investor_id, "reason": "taken back" });
-    event::write(tx, "wallet.removed", "wallet", wallet_id, 0, data).await
+    wallet::write_event(tx, "wallet.removed", wallet_id, data).await
 }
 
 /// Locks the investor, so that parallel changes of the wallets happen one after the other.

@@ -92,7 +92,8 @@ impl Approval {
 /// Stores a requested action. If the same action is already live, nothing is written and the request is refused.
 pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
     let (id, now) = (tx.new_id("apr"), tx.now());
-    let text = canonical::text(&new.payload).map_err(|e| Error::Unreadable {
+    let payload = canonical::with_checksums(new.payload);
+    let text = canonical::text(&payload).map_err(|e| Error::Unreadable {
         what: "approval",
         id: id.clone(),
         why: e.to_string(),
@@ -108,7 +109,7 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
         .set("offering_id", &new.offering_id)
         .set("amount", amount)
         .set("currency", &currency)
-        .set("payload", Json(&new.payload))
+        .set("payload", Json(&payload))
         .set("payload_canonical", &text)
         .set("payload_sha256", &sha256)
         .set("live_key", &new.live_key)

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::{Distribution, Status};
+use super::{Distribution, Kind, Status};
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
 use crate::operation;
@@ -30,7 +30,10 @@ pub struct Filter {
     pub id: Option<String>,
     pub statuses: Vec<Status>,
     pub offering_id: Option<String>,
+    pub kind: Option<Kind>,
     pub created: CreatedBetween,
+    /// Only distributions older than this id, for the next page.
+    pub after: Option<String>,
 }
 
 fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
@@ -49,6 +52,8 @@ fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
         .created(filter.created, "d.", "dist")
         .with_some(" and d.id = ", filter.id.as_ref())
         .with_some(" and d.offering_id = ", filter.offering_id.as_ref())
+        .with_some(" and d.kind = ", filter.kind)
+        .with_some(" and d.id < ", filter.after.as_ref())
 }
 
 /// One distribution; `not_found` if it does not exist or the caller may not see it.
@@ -70,18 +75,15 @@ pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Distribution> {
         .ok_or_else(|| missing(id))
 }
 
-/// A page of distributions, newest first, and their number.
-pub async fn list(
-    tx: &mut Tx,
-    scope: &Scope,
-    filter: &Filter,
-    limit: i64,
-    offset: i64,
-) -> Result<(Vec<Distribution>, i64)> {
+/// A page of distributions, newest first.
+pub async fn list(tx: &mut Tx, scope: &Scope, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Distribution>> {
     let page = matching(sql("select d.*"), scope, filter).push(" order by d.id desc").page(limit, offset);
-    let rows = page.rows(tx).await?;
-    let total = matching(sql("select count(*)"), scope, filter).scalar(tx).await?;
-    Ok((rows, total))
+    page.rows(tx).await
+}
+
+/// The number of matching distributions.
+pub async fn count(tx: &mut Tx, scope: &Scope, filter: &Filter) -> Result<i64> {
+    matching(sql("select count(*)"), scope, filter).scalar(tx).await
 }
 
 /// Distributions with a due snapshot.

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use list::{Filter, Scope, about_to_pay, due, find, list, lock_row, operations_of};
+pub use list::{Filter, Scope, about_to_pay, count, due, find, list, lock_row, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};
 
@@ -17,7 +17,7 @@ use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
 use crate::recorder::Facts;
 use crate::sql::{sql, update_table};
-use crate::{Code, Error, Result, event};
+use crate::{Error, Result, event};
 
 crate::words! {
     /// The kind of income.
@@ -124,14 +124,16 @@ pub async fn transition(tx: &mut Tx, d: &mut Distribution, by: Move, actor: &str
 
 /// The status after a move; an error if the move is not allowed.
 pub fn allowed(d: &Distribution, by: Move) -> Result<Status> {
-    d.status.next(by).ok_or_else(|| {
-        let detail = format!(
-            "The distribution is {}; the move {by} is not allowed. Allowed moves: {}.",
-            d.status,
-            d.status.moves().join(", ")
-        );
-        Error::refused(Code::InvalidState, detail)
-    })
+    let request = by.request().unwrap_or(by.as_str());
+    let refused = || Error::illegal_move("distribution", d.status.as_str(), request, d.status.requests());
+    d.status.next(by).ok_or_else(refused)
+}
+
+impl Distribution {
+    /// The error for a request that the distribution does not allow now.
+    pub fn illegal(&self, detail: impl Into<String>) -> Error {
+        Error::illegal(detail, self.status.as_str(), self.status.requests())
+    }
 }
 
 /// The last part of the event's name. The event catalog has its own names for some moves.
@@ -180,7 +182,7 @@ fn facts(d: &Distribution) -> Facts {
     let open = json!({
         "status": d.status, "total_amount": d.total_amount, "entitlements_root": d.entitlements_root.map(|root| root.to_string()),
         "list_sha256": d.list_sha256, "approval_id": d.approval_id, "problem_code": d.problem_code,
-        "audit_report_sha256": d.audit_report_sha256.map(|hash| hash.to_string()), "audit_tx_hash": d.audit_tx_hash.map(|hash| hash.to_string()),
+        "audit_report_sha256": d.audit_report_sha256.map(|hash| format!("{:x}", hash.0)), "audit_tx_hash": d.audit_tx_hash.map(|hash| hash.to_string()),
         "executed_at": d.executed_at, "completed_at": d.completed_at, "version": d.version,
     });
     Facts::new(open, json!({}))

@@ -74,9 +74,9 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from this status.
-    pub fn moves(self) -> Vec<&'static str> {
-        Move::ALL.iter().filter(|by| self.next(**by).is_some()).map(|by| by.as_str()).collect()
+    /// The requests that are allowed in this status, by the last part of their path.
+    pub fn requests(self) -> Vec<&'static str> {
+        Move::ALL.iter().filter(|by| self.next(**by).is_some()).filter_map(|by| by.request()).collect()
     }
 
     /// Whether entitlements can be held, released and excluded, because no payment has begun.
@@ -87,6 +87,18 @@ impl Status {
     /// Whether it was executed and part of it can still be open.
     pub const fn is_executed(self) -> bool {
         matches!(self, Self::Executing | Self::PartiallyCompleted)
+    }
+}
+
+impl Move {
+    /// The request that makes this move, by the last part of its path. None if an approval, a payment or the engine makes it.
+    pub const fn request(self) -> Option<&'static str> {
+        match self {
+            Self::Snapshot | Self::Calculate | Self::Execute | Self::Cancel => Some(self.as_str()),
+            Self::RequestApproval => Some("submit"),
+            Self::Resume => Some("reissue"),
+            Self::StoreSnapshot | Self::Approve | Self::Revise | Self::Complete | Self::CompletePartly => None,
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{Entitlement, payable};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::distribution::{Distribution, Method};
-use crate::{Code, Error, Result, snapshot};
+use crate::{Result, snapshot};
 
 /// The agreed content of a payout. Two values are equal only if nothing has changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,8 +27,7 @@ pub struct Agreement {
 
 /// The present content of a payout, with its list.
 pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<Entitlement>)> {
-    let unready =
-        || Error::refused(Code::InvalidState, format!("The distribution is {}; calculate it first.", d.status));
+    let unready = || d.illegal(format!("The distribution is {}; calculate it first.", d.status));
     let snapshot = snapshot::find(tx, &d.id).await?.ok_or_else(unready)?;
     let root: Hex<_> = d.entitlements_root.ok_or_else(unready)?;
     let list = payable(tx, &d.id).await?;
@@ -41,8 +40,8 @@ pub async fn agreement(tx: &mut Tx, d: &Distribution) -> Result<(Agreement, Vec<
         snapshot_block_hash: snapshot.block_hash.to_string(),
         entitlements_root: root.to_string(),
         method: d.method,
-        payout_token: d.payout_token.to_string(),
-        funding_wallet: d.funding_wallet.to_string(),
+        payout_token: d.payout_token.0.to_checksum(None),
+        funding_wallet: d.funding_wallet.0.to_checksum(None),
         list_sha256: format!("{:x}", hash.finalize()),
         recipient_count: list.len(),
         net_total: list.iter().map(|e| e.net).sum(),

@@ -44,14 +44,13 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitle
     sql("select * from entitlements where operation_id = $1 order by line_index").bind(operation_id).rows(tx).await
 }
 
-/// What the distributor contract withholds for a payee.
-pub async fn withheld_of(tx: &mut Tx, distribution_id: &str, payee: Address) -> Result<Vec<Entitlement>> {
+/// What the distributor contract withholds.
+pub async fn withheld(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
-         where distribution_id = $1 and payee_address = $2 and status = 'held'
-             and hold_reason in :withheld
+         where distribution_id = $1 and status = 'held' and hold_reason in :withheld
          order by wallet_address")
     .words(":withheld", &HoldReason::WITHHELD)
-    .bind((distribution_id, Hex(payee)))
+    .bind(distribution_id)
     .rows(tx)
     .await
 }
@@ -121,7 +120,7 @@ pub struct Reported {
     #[sqlx(flatten)]
     pub entitlement: Entitlement,
     pub legal_name: Option<String>,
-    pub paid_to: Option<String>,
+    pub paid_to: Option<Hex<Address>>,
     pub units: Option<String>,
 }
 

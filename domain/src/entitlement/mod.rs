@@ -13,7 +13,7 @@ use serde_json::json;
 pub use agreement::{Agreement, agreement};
 pub use list::{
     Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals,
-    totals_of, unpaid, unpaid_to, withheld_of,
+    totals_of, unpaid, unpaid_to, withheld,
 };
 pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, reassign, set_paid, withhold};
@@ -73,9 +73,8 @@ pub async fn transition(
     note: &str,
 ) -> Result<()> {
     let from = e.status;
-    e.status = from.next(by).ok_or_else(|| {
-        Error::refused(Code::InvalidState, format!("The entitlement is {from}; the move {by} is not allowed."))
-    })?;
+    e.status =
+        from.next(by).ok_or_else(|| Error::illegal_move("entitlement", from.as_str(), by.as_str(), from.requests()))?;
     e.hold_reason = reason;
     e.note = Some(note.to_owned());
     save(tx, e).await?;

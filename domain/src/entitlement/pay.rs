@@ -152,17 +152,17 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
     Ok(())
 }
 
-/// Records that the operation was abandoned without effect. Its entitlements can be queued again; for a claim the money stays withheld.
-pub async fn fail(tx: &mut Tx, operation_id: &str, withheld: Option<HoldReason>) -> Result<u64> {
-    let (now, status) = (tx.now(), if withheld.is_some() { Status::Held } else { Status::Failed });
+/// Records that the operation was abandoned without effect. Its entitlements can be queued again.
+pub async fn fail(tx: &mut Tx, operation_id: &str) -> Result<u64> {
+    let now = tx.now();
     let failed = sql("update entitlements
-        set status = $2, hold_reason = $3, version = version + 1, updated_at = $4
+        set status = 'failed', hold_reason = null, version = version + 1, updated_at = $2
         where operation_id = $1 and status = 'queued' returning *")
-    .bind((operation_id, status, withheld, now))
+    .bind((operation_id, now))
     .rows::<Entitlement>(tx)
     .await?;
     let count = failed.len() as u64;
-    let mut events: Vec<_> = failed.iter().map(|e| event_of(status.as_str(), e, Some(Status::Queued))).collect();
+    let mut events: Vec<_> = failed.iter().map(|e| event_of("failed", e, Some(Status::Queued))).collect();
     for event in &mut events {
         event.data["error"] = json!({ "code": "operation_given_up" });
     }

@@ -89,6 +89,16 @@ impl Status {
             _ => None,
         }
     }
+
+    /// The requests that are allowed in this status, by the last part of their path.
+    pub fn requests(self) -> Vec<&'static str> {
+        match self {
+            Self::Calculated => vec!["hold", "exclude", "reissue"],
+            Self::Held => vec!["release", "exclude"],
+            Self::Failed => vec!["exclude", "reissue"],
+            Self::Queued | Self::Paid | Self::Excluded => Vec::new(),
+        }
+    }
 }
 
 #[cfg(test)]

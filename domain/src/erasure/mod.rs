@@ -63,7 +63,7 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
         .set("erased_at", now)
         .set("updated_at", now)
         .with(
-            ", tax_residency = null, treaty_country = null, annual_income = null, net_worth = null,
+            ", tax_residency = null, treaty_country = null, annual_income = null, net_worth = null, means_raised_at = null,
                 accreditation_basis = null, version = version + 1 where id = ",
             &i.id,
         )
@@ -79,6 +79,9 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
 async fn erase_user(tx: &mut Tx, user_id: &str, now: DateTime<Utc>) -> Result<()> {
     run(tx, &OF_USER, user_id).await?;
     forget_answers(tx, user_id).await?;
+    for table in ["alert_mails", "alert_settings"] {
+        sql("delete from ").push(table).with(" where user_id = ", user_id).execute(tx).await?;
+    }
     sql("update api_keys set name = '', allowed_cidrs = '', revoked_at = coalesce(revoked_at, $2)
          where user_id = $1")
     .bind((user_id, now))

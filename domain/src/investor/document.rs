@@ -63,15 +63,13 @@ pub async fn list(tx: &mut Tx, investor_id: &str) -> Result<Vec<Document>> {
     sql("select * from investor_documents where investor_id = $1 order by id").bind(investor_id).rows(tx).await
 }
 
-/// A consent is the investor's word for one subscription. Only one that ended without a mint lets it be used again.
+/// A consent is the investor's word for one subscription, whatever became of it: an investor who withdraws is not committed again by the
+/// same paper.
 async fn check_unused(tx: &mut Tx, document_id: &str) -> Result<()> {
-    let used = sql(
-        "select id from subscriptions where consent_document_id = $1
-            and status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') order by id limit 1",
-    )
-    .bind(document_id)
-    .optional_scalar::<String>(tx)
-    .await?;
+    let used = sql("select id from subscriptions where consent_document_id = $1 order by id limit 1")
+        .bind(document_id)
+        .optional_scalar::<String>(tx)
+        .await?;
     match used {
         None => Ok(()),
         Some(used) => {

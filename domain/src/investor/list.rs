@@ -6,7 +6,7 @@ use super::{Investor, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::filter::CreatedBetween;
+use crate::filter::{self, CreatedBetween};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -30,8 +30,7 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
         .with_some(" and country = ", filter.country.as_ref());
     match &filter.name {
         Some(name) => {
-            // A percent sign in the name is a letter like any other.
-            let part = name.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+            let part = filter::escaped(&name.to_lowercase());
             query.with(" and lower(legal_name) like ", format!("%{part}%")).push(" escape '\\'")
         }
         None => query,

@@ -9,7 +9,7 @@ mod tax;
 use std::collections::HashMap;
 
 use alloy_primitives::Address;
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, SecondsFormat, Utc};
 use serde_json::json;
 
 pub use accreditation::{AccreditationDecision, StoredAccreditation, accredit, accreditations};
@@ -108,6 +108,7 @@ pub struct Investor {
     pub treaty_country: Option<String>,
     #[sqlx(flatten)]
     pub means: Finances,
+    pub means_raised_at: Option<DateTime<Utc>>,
     /// When the personal data was erased.
     pub erased_at: Option<DateTime<Utc>>,
     pub version: i64,
@@ -116,6 +117,31 @@ pub struct Investor {
 }
 
 impl Investor {
+    /// Takes over declared means. The first declaration is free; a higher one must wait until the policy allows it, because the law's limits
+    /// follow the investor's own word.
+    pub fn declare(&mut self, means: Finances, raise_days: u32, now: DateTime<Utc>) -> Result<()> {
+        let wait = Duration::days(raise_days.into());
+        let from = self.means_raised_at.map(|at| at + wait).filter(|from| *from > now);
+        let mut raised = false;
+        let mut check = |pointer, before: Option<i64>, after: Option<i64>| {
+            if before.is_none_or(|before| after.is_none_or(|after| after <= before)) {
+                return Ok(());
+            }
+            raised = true;
+            let Some(from) = from else { return Ok(()) };
+            let from = from.to_rfc3339_opts(SecondsFormat::Secs, true);
+            let detail = format!("A higher figure can be declared again from {from} on.");
+            Err(Error::field(pointer, "too_early", detail).with_params(json!({ "from": from })))
+        };
+        Error::all([
+            check("/annual_income", self.means.annual_income, means.annual_income),
+            check("/net_worth", self.means.net_worth, means.net_worth),
+        ])?;
+        self.means = means;
+        self.means_raised_at = if raised { Some(now) } else { self.means_raised_at };
+        Ok(())
+    }
+
     /// Whether the investor is accredited now.
     pub fn is_accredited(&self, now: DateTime<Utc>) -> bool {
         self.accreditation_status == Accreditation::Verified
@@ -260,6 +286,7 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
         .set("updated_at", i.updated_at)
         .set("annual_income", i.means.annual_income)
         .set("net_worth", i.means.net_worth)
+        .set("means_raised_at", i.means_raised_at)
         .with(" where id = ", &i.id)
         .with(" and version = ", read)
         .execute(tx)

@@ -26,19 +26,17 @@ pub async fn transition(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, re
         Move::Close | Move::Fail | Move::Cancel => o.closed_at = Some(now),
         _ => {}
     }
+    // Announced with the terms, and counted again when the offering ends earlier or goes on.
+    if matches!(by, Move::Close | Move::Reopen) && o.lockup_days.is_some() {
+        o.lockup_release_at = o.lockup_end();
+    }
     let data = json!({ "from": from, "actor": actor, "reason": reason });
     save(tx, o, by.event(), data).await
 }
 
 /// The error for a move that the status does not allow.
 pub fn illegal_move(o: &Offering, by: Move) -> Error {
-    let moves = o.status.moves();
-    let detail = format!(
-        "The offering is {}; the move {by} is not allowed. Allowed moves: {}.",
-        o.status,
-        if moves.is_empty() { "none".to_owned() } else { moves.join(", ") }
-    );
-    Error::illegal(detail, o.status.as_str(), moves)
+    Error::illegal_move("offering", o.status.as_str(), by.request().unwrap_or(by.as_str()), o.status.requests())
 }
 
 /// Writes the changed columns if the version is still the one that was read, and writes the event. The reserved amount is not

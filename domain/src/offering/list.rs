@@ -1,8 +1,9 @@
 //! Reads offerings: one or a page, as far as the caller may see them.
 
+use super::choice::Template;
 use super::{Offering, Status};
 use crate::db::Tx;
-use crate::filter::CreatedBetween;
+use crate::filter::{self, CreatedBetween};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 use crate::{Code, Error, Result};
@@ -47,6 +48,8 @@ pub struct OfferingDetail {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
+    pub issuer_id: Option<String>,
+    pub template: Option<Template>,
     pub created: CreatedBetween,
     /// Part of the name or of the symbol.
     pub words: Option<String>,
@@ -121,9 +124,13 @@ fn within(query: Sql, scope: &Scope) -> Sql {
 }
 
 fn matching(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
-    let query = within(query, scope).one_of("o.status", &filter.statuses).created(filter.created, "o.", "off");
+    let query = within(query, scope)
+        .one_of("o.status", &filter.statuses)
+        .with_some(" and o.issuer_id = ", filter.issuer_id.as_ref())
+        .with_some(" and o.template = ", filter.template)
+        .created(filter.created, "o.", "off");
     let Some(words) = &filter.words else { return query };
-    let part = words.to_lowercase().replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    let part = filter::escaped(&words.to_lowercase());
     query
         .with(" and (lower(o.name) like ", format!("%{part}%"))
         .with(" escape '\\' or lower(o.token_symbol) like ", format!("%{part}%"))

@@ -1,5 +1,6 @@
 //! Offerings: what an issuer offers, and the token of the offering.
 
+pub mod brief;
 mod change;
 pub mod choice;
 mod columns;
@@ -14,7 +15,7 @@ pub mod terms;
 mod token;
 
 use alloy_primitives::{Address, B256};
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 
 pub use change::{illegal_move, save, transition};
 use choice::{IssuancePolicy, KycRequirement, Template, Visibility};
@@ -28,6 +29,7 @@ use crate::column::Hex;
 use crate::db::Tx;
 use crate::exemption::Exemption;
 pub use crate::issuer::{insert as insert_issuer, insert_pending as insert_pending_issuer};
+use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
 
@@ -100,6 +102,15 @@ impl Offering {
         u32::try_from(self.token_decimals).unwrap_or(0)
     }
 
+    /// The end of the lockup: the same for every holder, counted from the real end of the offering, and until then from the announced one.
+    pub fn lockup_end(&self) -> Option<DateTime<Utc>> {
+        let end = self.closed_at.into_iter().chain(self.closes_at).min();
+        match (self.lockup_days.filter(|days| *days > 0), end) {
+            (Some(days), Some(end)) => Some(end + Duration::days(days)),
+            _ => self.lockup_release_at,
+        }
+    }
+
     /// Whether its token can be deployed in this status.
     pub const fn may_deploy(&self) -> bool {
         matches!(self.status, Status::Approved | Status::Open | Status::Paused | Status::Closed)
@@ -138,6 +149,31 @@ pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
     .bind(Hex(wallet))
     .scalars(tx)
     .await
+}
+
+/// What a list of other things shows of an offering.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Named {
+    pub id: String,
+    pub name: String,
+    pub token_symbol: String,
+    pub token_decimals: i64,
+}
+
+/// The names of these offerings.
+pub async fn named(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Named>> {
+    let mut found = Vec::new();
+    for portion in portions(ids) {
+        found.extend(
+            sql("select id, name, token_symbol, token_decimals from offerings where id in (")
+                .list(portion)
+                .push(")")
+                .rows::<Named>(tx)
+                .await?,
+        );
+    }
+    Ok(found)
 }
 
 /// The ids of all offerings on a chain. An import needs them, because the chain itself stores only their hashes.

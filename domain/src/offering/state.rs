@@ -86,9 +86,9 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from this status.
-    pub fn moves(self) -> Vec<&'static str> {
-        Move::ALL.iter().filter(|by| self.next(**by).is_some()).map(|by| by.as_str()).collect()
+    /// The requests that are allowed in this status, by the last part of their path.
+    pub fn requests(self) -> Vec<&'static str> {
+        Move::ALL.iter().filter(|by| self.next(**by).is_some()).filter_map(|by| by.request()).collect()
     }
 
     /// Whether offerings in this status can be public.
@@ -103,6 +103,16 @@ impl Status {
 }
 
 impl Move {
+    /// The request that makes this move, by the last part of its path. None if only the calendar makes it.
+    pub const fn request(self) -> Option<&'static str> {
+        match self {
+            Self::Fail | Self::Settle => None,
+            Self::RequestChanges => Some("request-changes"),
+            Self::MaterialChange => Some("material-change"),
+            other => Some(other.as_str()),
+        }
+    }
+
     /// The event of this move.
     pub const fn event(self) -> &'static str {
         match self {

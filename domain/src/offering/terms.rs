@@ -21,27 +21,54 @@ const OPENED_LATE_MINUTES: i64 = 60;
 /// Limit on the partitions of a token.
 const PARTITIONS_MAX: i64 = 32;
 
-/// Validates the terms. The error names the first invalid field.
+/// Validates the terms. The error names every invalid field.
 pub fn check(o: &Offering, now: DateTime<Utc>) -> Result<()> {
-    check_words(o)?;
-    check_token(o)?;
-    check_amounts(o)?;
-    check_calendar(o, now)?;
-    check_investors(o)?;
-    check_exemption(o)
+    Error::all([
+        check_name(o),
+        check_description(o),
+        check_cover(o),
+        check_currency(o),
+        check_symbol(o),
+        check_decimals(o),
+        check_partition(o),
+        check_amounts(o),
+        check_zone(o),
+        check_calendar(o, now),
+        check_countries("/allowed_countries", &o.allowed_countries),
+        check_countries("/blocked_countries", &o.blocked_countries).and_then(|()| check_both_countries(o)),
+        check_holder_cap(o),
+        check_payment_methods(o),
+        check_raise(o),
+        check_visibility(o),
+        check_accreditation(o),
+        check_cooling_off(o),
+        check_lockup(o),
+    ])
 }
 
-fn check_words(o: &Offering) -> Result<()> {
+fn check_name(o: &Offering) -> Result<()> {
     if !NAME_CHARACTERS.contains(&o.name.trim().chars().count()) || o.name.chars().any(char::is_control) {
         return Err(Error::field("/name", "length_out_of_range", "The name must have 3 to 160 characters."));
     }
+    Ok(())
+}
+
+fn check_description(o: &Offering) -> Result<()> {
     if o.description.chars().count() > DESCRIPTION_CHARACTERS_MAX {
         let detail = format!("The description can have at most {DESCRIPTION_CHARACTERS_MAX} characters.");
         return Err(Error::field("/description", "above_maximum", detail));
     }
+    Ok(())
+}
+
+fn check_cover(o: &Offering) -> Result<()> {
     if o.cover_image_url.as_deref().is_some_and(|url| !is_web_address(url)) {
         return Err(Error::field("/cover_image_url", "url_forbidden", "The address must begin with https://."));
     }
+    Ok(())
+}
+
+fn check_currency(o: &Offering) -> Result<()> {
     if !country::is_listed(CURRENCIES, &o.currency) {
         let detail = format!("The currency must be one of: {CURRENCIES}.");
         return Err(Error::field("/currency", "currency_unknown", detail));
@@ -56,7 +83,7 @@ pub fn is_web_address(url: &str) -> bool {
     url.len() <= 2_000 && host.is_some_and(sound) && !url.chars().any(|c| c.is_whitespace() || c.is_control())
 }
 
-fn check_token(o: &Offering) -> Result<()> {
+fn check_symbol(o: &Offering) -> Result<()> {
     let capital = |byte: u8| byte.is_ascii_uppercase() || byte.is_ascii_digit();
     if !SYMBOL_CHARACTERS.contains(&o.token_symbol.len()) || !o.token_symbol.bytes().all(capital) {
         return Err(Error::field(
@@ -65,9 +92,17 @@ fn check_token(o: &Offering) -> Result<()> {
             "The symbol must have 2 to 11 capital letters and digits.",
         ));
     }
+    Ok(())
+}
+
+fn check_decimals(o: &Offering) -> Result<()> {
     if !(0..=18).contains(&o.token_decimals) {
         return Err(Error::field("/token_decimals", "out_of_range", "The token must have 0 to 18 decimals."));
     }
+    Ok(())
+}
+
+fn check_partition(o: &Offering) -> Result<()> {
     if !(1..=PARTITIONS_MAX).contains(&o.partition_id) {
         return Err(Error::field("/partition", "partition_unknown", "The partition must be between 1 and 32."));
     }
@@ -88,10 +123,14 @@ fn check_amounts(o: &Offering) -> Result<()> {
         ("/target_amount", Some(o.target_amount)),
         ("/hard_cap", Some(o.hard_cap)),
     ];
-    if let Some((pointer, _)) = all.iter().find(|(_, amount)| amount.is_some_and(|amount| amount <= 0)) {
-        let params = json!({ "minimum": "0.01" });
-        return Err(Error::field(pointer, "below_minimum", "The amount must be above zero.").with_params(params));
-    }
+    // What follows compares the amounts with each other, and divides by one of them.
+    Error::all(all.map(|(pointer, amount)| match amount {
+        Some(amount) if amount <= 0 => {
+            let params = json!({ "minimum": "0.01" });
+            Err(Error::field(pointer, "below_minimum", "The amount must be above zero.").with_params(params))
+        }
+        _ => Ok(()),
+    }))?;
     if o.minimum_investment > o.maximum_investment.unwrap_or(o.hard_cap) {
         let (most, limit) = o.maximum_investment.map_or(("hard cap", o.hard_cap), |most| ("maximum", most));
         return above("/minimum_investment", most, limit);
@@ -125,11 +164,15 @@ fn check_amounts(o: &Offering) -> Result<()> {
     }
 }
 
-fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
+fn check_zone(o: &Offering) -> Result<()> {
     if !UTC_OFFSET_MINUTES.contains(&o.utc_offset_minutes) {
         let detail = "The UTC offset must be between -720 and 840 minutes.";
         return Err(Error::field("/utc_offset_minutes", "out_of_range", detail));
     }
+    Ok(())
+}
+
+fn check_calendar(o: &Offering, now: DateTime<Utc>) -> Result<()> {
     if o.auto_open && o.opens_at.is_none() {
         return Err(Error::field("/opens_at", "required", "Automatic opening needs an opening time."));
     }
@@ -158,22 +201,31 @@ pub fn opening_time(o: &Offering, now: DateTime<Utc>) -> DateTime<Utc> {
     o.opens_at.filter(|at| opened - *at < Duration::minutes(OPENED_LATE_MINUTES)).unwrap_or(opened)
 }
 
-fn check_investors(o: &Offering) -> Result<()> {
-    for (pointer, list) in [("/allowed_countries", &o.allowed_countries), ("/blocked_countries", &o.blocked_countries)]
-    {
-        if let Some(unknown) = list.split_ascii_whitespace().find(|code| !country::is_known(code)) {
-            let detail = format!("{unknown} is not a country code of ISO 3166-1, such as DE.");
-            return Err(Error::field(pointer, "country_format", detail));
-        }
+fn check_countries(pointer: &'static str, list: &str) -> Result<()> {
+    if let Some(unknown) = list.split_ascii_whitespace().find(|code| !country::is_known(code)) {
+        let detail = format!("{unknown} is not a country code of ISO 3166-1, such as DE.");
+        return Err(Error::field(pointer, "country_format", detail));
     }
+    Ok(())
+}
+
+fn check_both_countries(o: &Offering) -> Result<()> {
     let both = o.blocked_countries.split_ascii_whitespace().find(|code| country::is_listed(&o.allowed_countries, code));
     if let Some(both) = both {
         let detail = format!("{both} is both allowed and blocked.");
         return Err(Error::field("/blocked_countries", "conflict", detail));
     }
+    Ok(())
+}
+
+fn check_holder_cap(o: &Offering) -> Result<()> {
     if o.holder_cap.is_some_and(|cap| cap < 1) {
         return Err(Error::field("/holder_cap", "below_minimum", "The limit of holders must be at least 1."));
     }
+    Ok(())
+}
+
+fn check_payment_methods(o: &Offering) -> Result<()> {
     if o.payment_methods.is_empty() {
         return Err(Error::field("/payment_methods", "required", "Select at least one payment method."));
     }
@@ -181,36 +233,56 @@ fn check_investors(o: &Offering) -> Result<()> {
 }
 
 /// An issuer can tighten the requirements of an exemption but never loosen them.
-fn check_exemption(o: &Offering) -> Result<()> {
+fn exceeds_exemption(pointer: &'static str, detail: String) -> Result<()> {
+    Err(Error::field(pointer, "exemption_limit", detail))
+}
+
+fn check_raise(o: &Offering) -> Result<()> {
     let (profile, name) = (o.exemption.profile(), o.exemption);
-    let refuse = |pointer, detail: String| Err(Error::field(pointer, "exemption_limit", detail));
     if let Some(most) = profile.raise_max.filter(|most| o.hard_cap > *most) {
-        return refuse("/hard_cap", format!("Under {name} the hard cap cannot exceed {}.", Money::from_minor(most)));
+        let detail = format!("Under {name} the hard cap cannot exceed {}.", Money::from_minor(most));
+        return exceeds_exemption("/hard_cap", detail);
     }
+    Ok(())
+}
+
+fn check_visibility(o: &Offering) -> Result<()> {
+    let (profile, name) = (o.exemption.profile(), o.exemption);
     if !profile.may_be_public && o.visibility == Visibility::Public {
-        return refuse("/visibility", format!("Under {name} the offering cannot be public."));
+        return exceeds_exemption("/visibility", format!("Under {name} the offering cannot be public."));
     }
+    Ok(())
+}
+
+fn check_accreditation(o: &Offering) -> Result<()> {
+    let (profile, name) = (o.exemption.profile(), o.exemption);
     if profile.accredited_only && !o.accreditation_required {
-        return refuse("/accreditation_required", format!("Under {name} only accredited investors may subscribe."));
+        let detail = format!("Under {name} only accredited investors may subscribe.");
+        return exceeds_exemption("/accreditation_required", detail);
     }
+    Ok(())
+}
+
+fn check_cooling_off(o: &Offering) -> Result<()> {
+    let (profile, name) = (o.exemption.profile(), o.exemption);
     match (o.cooling_off_hours, profile.hours()) {
-        (Some(_), None) => {
-            return refuse(
-                "/cooling_off",
-                format!("Under {name} the cooling-off period is counted back from the closing time and cannot be set."),
-            );
-        }
-        (Some(own), Some(least)) if !(least..=COOLING_OFF_HOURS_MAX).contains(&own) => {
-            return refuse(
-                "/cooling_off",
-                format!("Under {name} the cooling-off period must be {least} to {COOLING_OFF_HOURS_MAX} hours."),
-            );
-        }
-        _ => {}
+        (Some(_), None) => exceeds_exemption(
+            "/cooling_off",
+            format!("Under {name} the cooling-off period is counted back from the closing time and cannot be set."),
+        ),
+        (Some(own), Some(least)) if !(least..=COOLING_OFF_HOURS_MAX).contains(&own) => exceeds_exemption(
+            "/cooling_off",
+            format!("Under {name} the cooling-off period must be {least} to {COOLING_OFF_HOURS_MAX} hours."),
+        ),
+        _ => Ok(()),
     }
+}
+
+fn check_lockup(o: &Offering) -> Result<()> {
     let days = lockup_days_min(o);
     if o.lockup_days.unwrap_or(0) < days {
-        return refuse("/lockup", format!("Under {name} tokens must be locked for at least {days} days."));
+        let detail = format!("Under {} tokens must be locked for at least {days} days.", o.exemption);
+        return exceeds_exemption("/lockup", detail);
     }
     Ok(())
 }

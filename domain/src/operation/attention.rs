@@ -17,6 +17,8 @@ pub struct Attention {
     pub error_code: Option<String>,
     pub offering_id: Option<String>,
     pub created_from: Option<DateTime<Utc>>,
+    /// Only these operations; empty for all.
+    pub ids: Vec<String>,
 }
 
 const MATCHES: &str = "
@@ -30,7 +32,11 @@ const MATCHES: &str = "
 pub async fn attention(tx: &mut Tx, a: &Attention, limit: i64) -> Result<(i64, Vec<Operation>)> {
     let matching = |select| {
         let matching = sql(select).push(MATCHES).words(":attention", &Status::ATTENTION);
-        matching.bind((a.status, a.kind, &a.error_code, &a.offering_id, a.created_from))
+        let matching = matching.bind((a.status, a.kind, &a.error_code, &a.offering_id, a.created_from));
+        match a.ids.as_slice() {
+            [] => matching,
+            ids => matching.push(" and o.id in (").list(ids).push(")"),
+        }
     };
     let matched = matching("select count(*)").scalar(tx).await?;
     let rows = matching("select o.*")

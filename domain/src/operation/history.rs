@@ -3,7 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde_json::json;
 
-use super::{Operation, Status};
+use super::{Kind, Operation, Status};
 use crate::db::Tx;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -63,11 +63,34 @@ pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
         sequence: op.version,
         data: event_data(op, *from),
     };
-    event::write_all(tx, &lines.iter().map(event).collect::<Vec<_>>()).await
+    let mut events: Vec<_> = lines.iter().map(event).collect();
+    for line in lines {
+        events.extend(failed_deployment(tx, line).await?);
+    }
+    event::write_all(tx, &events).await
+}
+
+/// The event of an offering whose token could not be deployed.
+async fn failed_deployment(tx: &mut Tx, Line { op, from, .. }: &Line<'_>) -> Result<Option<event::New>> {
+    let has_failed = matches!(op.status, Status::Failed | Status::DeadLetter) && *from != Some(op.status);
+    let (Kind::DeployToken, true, Some(offering)) = (op.kind, has_failed, &op.offering_id) else { return Ok(None) };
+    let version = sql("select version from offerings where id = $1").bind(offering).optional_scalar::<i64>(tx).await?;
+    Ok(version.map(|version| event::New {
+        name: "offering.token_deployment_failed".to_owned(),
+        subject_type: "offering",
+        subject_id: offering.clone(),
+        sequence: version,
+        data: json!({ "operation_id": op.id, "error": error(op) }),
+    }))
+}
+
+/// The error as events show it.
+fn error(op: &Operation) -> Option<serde_json::Value> {
+    op.error_code.as_ref().map(|code| json!({ "code": code }))
 }
 
 /// The data of an event.
 fn event_data(op: &Operation, from: Option<Status>) -> serde_json::Value {
     json!({ "from": from, "status": op.status, "type": op.kind, "subject": { "type": op.subject_type, "id": op.subject_id }, "offering_id": op.offering_id,
-        "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": op.error_code.as_ref().map(|code| json!({ "code": code })) })
+        "tx_hash": op.tx_hash.map(|h| h.to_string()), "error": error(op) })
 }

@@ -16,7 +16,12 @@ impl Kind {
             | Self::RestrictPartition
             | Self::UnrestrictPartition
             | Self::ForceTransfer
-            | Self::Recover => "compliance",
+            | Self::Recover
+            | Self::Reinstate
+            | Self::Redeem
+            | Self::ReleaseLock
+            | Self::Pause
+            | Self::Unpause => "compliance",
         }
     }
 }

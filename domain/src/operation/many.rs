@@ -7,6 +7,7 @@ use super::transition::step_on;
 use super::{Move, Operation, WAITS_FOR_LANE};
 use crate::Result;
 use crate::db::{Tx, expect_all_updated};
+use crate::filter;
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -68,7 +69,7 @@ pub async fn park(tx: &mut Tx, ids: &[&str], cause: &str) -> Result<()> {
 /// Moves the operations of a chain that are parked on causes with this beginning to the queue of its lanes, because the cause ended.
 /// Returns their number.
 pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str, limit: i64) -> Result<u64> {
-    let beginning = cause.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_") + "%";
+    let beginning = filter::escaped(cause) + "%";
     sql("update operations set blocked_reason = $1
          where id in (
              select id from operations

@@ -29,6 +29,7 @@ pub use state::{Move, Status, picture};
 pub use stats::{oldest_at, percentile, stats, times_to_final};
 pub use transition::{resolve, save, transition};
 
+use crate::Error;
 use crate::column::{Dec, Hex};
 pub use crate::step::UNREADABLE;
 
@@ -55,6 +56,16 @@ crate::words! {
         ForceTransfer = "force_transfer",
         /// Moves a lost wallet to a replacement.
         Recover = "recover",
+        /// Takes the retirement of a recovered wallet back.
+        Reinstate = "reinstate",
+        /// Burns units of a holder.
+        Redeem = "redeem",
+        /// Ends a lock before its time.
+        ReleaseLock = "release_lock",
+        /// Pauses a token.
+        Pause = "pause",
+        /// Ends the pause of a token.
+        Unpause = "unpause",
         /// Pays holders directly.
         Payout = "payout",
         /// Pays holders through the distributor contract.
@@ -147,6 +158,12 @@ impl Operation {
     /// Whether an operator must act.
     pub fn needs_attention(&self) -> bool {
         self.status.needs_operator() && self.resolution.is_none()
+    }
+
+    /// The error for a request that the operation does not allow now.
+    pub fn illegal(&self, detail: impl Into<String>) -> Error {
+        let allowed = if self.resolution.is_some() { &[] } else { self.status.requests() };
+        Error::illegal(detail, self.status.as_str(), allowed.to_vec())
     }
 
     /// Whether the payload still has the hash with which it was accepted.

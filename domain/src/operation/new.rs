@@ -8,6 +8,7 @@ use sqlx::types::Json;
 
 use super::history::{Line, record_all};
 use super::{Kind, Operation, Status, payload_sha256};
+use crate::canonical;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::rows::portions;
@@ -98,6 +99,8 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
             batch_index, chain_id, lane_id, payload, payload_sha256, live_key, cycle, faults, next_action_at,
             requested_by, request_id, idempotency_key, version, created_at, updated_at)")
     .values(portion, |(id, new)| {
+        let payload = canonical::with_checksums(new.payload.clone());
+        let sha256 = payload_sha256(&payload);
         let (batch_id, batch_index) = new.batch.as_ref().map_or((None, 0), |(id, index)| (Some(id), *index));
         (
             id,
@@ -110,8 +113,8 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
             batch_index,
             new.chain_id,
             &new.lane_id,
-            Json(&new.payload),
-            payload_sha256(&new.payload),
+            Json(payload),
+            sha256,
             &new.live_key,
             1,
             0,

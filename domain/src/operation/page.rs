@@ -27,6 +27,8 @@ pub struct Filter {
     pub created: CreatedBetween,
     /// The hash of any transaction of the operation.
     pub tx_hash: Option<B256>,
+    /// The error of an operation that failed.
+    pub error_code: Option<String>,
     /// Only operations older than this id, for the next page.
     pub after: Option<String>,
 }
@@ -46,8 +48,12 @@ fn matching(select: Sql, f: &Filter) -> Sql {
         Some(true) => query.push(" and status in :attention and resolution is null"),
         Some(false) => query.push(" and not (status in :attention and resolution is null)"),
         None => query,
+    };
+    if f.error_code.is_some() {
+        // Few have failed, so the error is looked for among them and not in the whole table.
+        query = query.push(" and status in :attention").with_some(" and error_code = ", f.error_code.as_ref());
     }
-    .words(":attention", &Status::ATTENTION);
+    query = query.words(":attention", &Status::ATTENTION);
     if let Some(signer) = f.signer {
         query = query.with(" and lane_id in (select id from lanes where signer = ", Hex(signer)).push(")");
     }

@@ -56,6 +56,16 @@ impl Status {
         }
     }
 
+    /// The requests that are allowed in this status, by the last part of their path, unless the operation is resolved.
+    pub const fn requests(self) -> &'static [&'static str] {
+        match self {
+            Self::Pending => &["cancel"],
+            Self::Submitted => &["speed-up", "cancel"],
+            Self::Failed | Self::DeadLetter => &["retry", "reconcile", "cancel"],
+            Self::Confirmed => &[],
+        }
+    }
+
     /// Whether the engine still works on it.
     pub const fn is_live(self) -> bool {
         matches!(self, Self::Pending | Self::Submitted)

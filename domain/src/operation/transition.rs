@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 
 use super::history::{Line, record_all};
 use super::{Move, Operation, Status};
+use crate::Result;
 use crate::db::{Tx, expect_updated};
 use crate::sql::update_table;
-use crate::{Code, Error, Result};
 
 /// Moves an operation and writes its history and event, unless the row has changed since it was read.
 pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, reason: &str) -> Result<()> {
@@ -18,9 +18,8 @@ pub async fn transition(tx: &mut Tx, op: &mut Operation, by: Move, actor: &str, 
 /// Applies a move in memory: status, times and cleared fields. Returns the status before.
 pub(super) fn step_on(op: &mut Operation, by: Move, now: DateTime<Utc>) -> Result<Status> {
     let from = op.status;
-    let to = from.next(by).ok_or_else(|| {
-        Error::refused(Code::InvalidState, format!("The operation is {from}; the move {by} is not allowed."))
-    })?;
+    let to =
+        from.next(by).ok_or_else(|| op.illegal(format!("The operation is {from}; the move {by} is not allowed.")))?;
     op.status = to;
     match to {
         Status::Submitted => op.submitted_at = Some(now),

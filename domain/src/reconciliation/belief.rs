@@ -28,6 +28,8 @@ pub struct TokenState {
     pub frozen: BTreeSet<Address>,
     /// The restricted partitions.
     pub restricted: BTreeSet<u32>,
+    /// Whether the token is paused.
+    pub paused: bool,
 }
 
 /// The state of a token, now or at a past block; none if the token is not read up to it yet.
@@ -41,14 +43,17 @@ pub async fn of_token(tx: &mut Tx, offering: &Offering, at: Option<i64>) -> Resu
     if let Some(block_number) = at {
         let holdings = held_at(tx, offering, last, block_number).await?;
         let (frozen, restricted) = (BTreeSet::new(), BTreeSet::new());
-        return Ok(Some(TokenState { block_number, past: true, partitions, holdings, frozen, restricted }));
+        let paused = false;
+        return Ok(Some(TokenState { block_number, past: true, partitions, holdings, frozen, restricted, paused }));
     }
     let holdings = holding::of_offering(tx, &offering.id).await?;
     let frozen = holding::frozen(tx, &offering.id).await?;
     let known = ledger::partitions(tx, &offering.id).await?;
     let restricted = known.into_iter().filter(|(_, restricted, _)| *restricted);
-    let restricted = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
-    Ok(Some(TokenState { block_number: cursor.block_number, past: false, partitions, holdings, frozen, restricted }))
+    let mut restricted: BTreeSet<u32> = restricted.filter_map(|(id, ..)| u32::try_from(id).ok()).collect();
+    let paused = restricted.remove(&0);
+    let block_number = cursor.block_number;
+    Ok(Some(TokenState { block_number, past: false, partitions, holdings, frozen, restricted, paused }))
 }
 
 /// The holdings at the end of a block, computed from the token's events.

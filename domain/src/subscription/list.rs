@@ -1,8 +1,10 @@
 //! Reads subscriptions: one or a page, with data of the offering, the investor and the wallet.
 
+use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 
 use super::{Status, Subscription};
+use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
 use crate::offering::{self, Offering};
@@ -32,7 +34,10 @@ pub struct Filter {
     pub statuses: Vec<Status>,
     pub offering_id: Option<String>,
     pub investor_id: Option<String>,
+    pub wallet_address: Option<Address>,
     pub created: CreatedBetween,
+    /// Only subscriptions older than this id, for the next page.
+    pub after: Option<String>,
 }
 
 /// A subscription with its offering's terms, its investor's status and its live operation.
@@ -88,20 +93,16 @@ fn matching(query: Sql, scope: &Scope, f: &Filter) -> Sql {
         .with_some(" and s.id = ", f.id.as_ref())
         .with_some(" and s.offering_id = ", f.offering_id.as_ref())
         .with_some(" and s.investor_id = ", f.investor_id.as_ref())
+        .with_some(" and s.wallet_address = ", f.wallet_address.map(Hex))
+        .with_some(" and s.id < ", f.after.as_ref())
         .one_of("s.status", &f.statuses)
         .created(f.created, "s.", "sub")
 }
 
-/// A page of subscriptions, newest first, and their number.
-pub async fn list(
-    tx: &mut Tx,
-    scope: &Scope,
-    filter: &Filter,
-    limit: i64,
-    offset: i64,
-) -> Result<(Vec<Listed>, Total)> {
+/// A page of subscriptions, newest first.
+pub async fn list(tx: &mut Tx, scope: &Scope, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Listed>> {
     let page = sql(COLUMNS).push("(select s.id as paged from subscriptions s");
-    let rows = matching(page, scope, filter)
+    matching(page, scope, filter)
         // The limit is part of the text: for a page of unknown size the planner would plan anew each time.
         .push(format!(" order by s.id desc limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
@@ -109,13 +110,13 @@ pub async fn list(
         .push(BESIDE)
         .push(" order by s.id desc")
         .rows(tx)
-        .await?;
-    if let Some(total) = Total::from_page(rows.len(), limit, offset) {
-        return Ok((rows, total));
-    }
+        .await
+}
+
+/// The number of matching subscriptions, counted up to a bound after the start of the page.
+pub async fn count(tx: &mut Tx, scope: &Scope, filter: &Filter, offset: i64) -> Result<Total> {
     let counted = sql("select count(*) from (select 1 from subscriptions s");
-    let total = Total::count(tx, matching(counted, scope, filter), offset).await?;
-    Ok((rows, total))
+    Total::count(tx, matching(counted, scope, filter), offset).await
 }
 
 /// One subscription as a list shows it; `not_found` if it does not exist or the caller may not see it.

@@ -17,7 +17,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
 pub use end::{PageResult, end_all_of, reconfirm_all_of, unfinished};
-pub use list::{Filter, Listed, Scope, find, list, listed, lock_row};
+pub use list::{Filter, Listed, Scope, count, find, list, listed, lock_row};
 pub use mint::{
     Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
 };
@@ -95,9 +95,7 @@ impl Subscription {
 
     /// The error for an action that the status does not allow.
     pub fn illegal(&self, what: &str) -> Error {
-        let allowed = self.status.moves();
-        let detail = format!("The subscription is {}; {what} is not allowed.", self.status);
-        Error::illegal(detail, self.status.as_str(), allowed)
+        Error::illegal_move("subscription", self.status.as_str(), what, self.status.requests())
     }
 }
 

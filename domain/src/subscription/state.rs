@@ -97,10 +97,12 @@ impl Status {
         }
     }
 
-    /// The moves that are allowed from this status.
-    pub fn moves(self) -> Vec<&'static str> {
+    /// The requests that are allowed in this status, by the last part of their path.
+    pub fn requests(self) -> Vec<&'static str> {
         let allowed = |by: &&Move| self.next(**by, Some(Self::Committed), false).is_some();
-        Move::ALL.iter().filter(allowed).map(|by| by.as_str()).collect()
+        let mut requests: Vec<_> = Move::ALL.iter().filter(allowed).filter_map(|by| by.request()).collect();
+        requests.dedup();
+        requests
     }
 
     /// Whether it reserves a part of the hard cap.
@@ -116,6 +118,18 @@ impl Status {
     /// Whether it is final, unless late money must be refunded.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Minted | Self::Cancelled | Self::Rejected | Self::Expired | Self::Refunded)
+    }
+}
+
+impl Move {
+    /// The request that makes this move, by the last part of its path. None if the calendar, an offering or a mint makes it.
+    pub const fn request(self) -> Option<&'static str> {
+        match self {
+            Self::Withdraw | Self::Cancel => Some("cancel"),
+            Self::Reconfirm | Self::Accept | Self::Reject | Self::Refund => Some(self.as_str()),
+            Self::Receive => Some("payments"),
+            Self::Bind | Self::ChangeTerms | Self::Lapse | Self::Expire | Self::Mint | Self::End => None,
+        }
     }
 }
 

@@ -46,7 +46,7 @@ fn the_state_table_allows_exactly_these_moves() {
 #[test]
 fn a_final_subscription_has_no_moves_and_reserves_only_if_minted() {
     for status in S::ALL {
-        let over = status.moves().iter().all(|by| *by == "receive");
+        let over = status.requests().iter().all(|by| *by == "payments");
         assert_eq!(status.is_final(), over, "{status}");
         assert_eq!(status.reserves(), status.is_open() || *status == S::Minted, "{status}");
     }
