@@ -21,6 +21,12 @@ pub struct Settings {
     /// Total from which a payout needs an approval, in the currency of its offering. Totals submitted on the same day without an approval
     /// are added.
     pub payout_dual_control_threshold: Money,
+    /// The same for all mints of the day, whatever their offerings. Currencies count at par.
+    pub mint_platform_dual_control_threshold: Money,
+    /// The same for all payouts of the day, whatever their offerings.
+    pub payout_platform_dual_control_threshold: Money,
+    /// Days after which an investor may declare a higher income or net worth again. 0 means at any time.
+    pub means_raise_days: u32,
     /// Hours until a pending approval expires.
     pub approval_hours: u32,
     /// Months for which an identity check is valid.
@@ -73,6 +79,9 @@ impl Settings {
         Limits {
             mint_dual_control_threshold: self.mint_dual_control_threshold,
             payout_dual_control_threshold: self.payout_dual_control_threshold,
+            mint_platform_dual_control_threshold: self.mint_platform_dual_control_threshold,
+            payout_platform_dual_control_threshold: self.payout_platform_dual_control_threshold,
+            means_raise_days: self.means_raise_days,
             payout_dust_threshold: self.payout_dust_threshold,
             payment_due_days: self.payment_due_days,
             approval_hours: self.approval_hours,
@@ -95,6 +104,9 @@ impl Default for Settings {
             mint_holder_gas: GasModel::MINT_PAGE.per_holder,
             mint_dual_control_threshold: Money::from_minor(25_000_000),
             payout_dual_control_threshold: Money::from_minor(1_000_000),
+            mint_platform_dual_control_threshold: defaults::mint_platform_dual_control_threshold(),
+            payout_platform_dual_control_threshold: defaults::payout_platform_dual_control_threshold(),
+            means_raise_days: defaults::means_raise_days(),
             approval_hours: 72,
             kyc_months: 24,
             kyc_months_at_high_risk: 12,

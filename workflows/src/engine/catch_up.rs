@@ -33,7 +33,8 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
     let seen = key_uses(engine, network, cursor, to).await?;
     let mut receipts = receipts(engine, network, &seen, gap).await?;
-    let foreign = used_nonce::foreign_of(network, &seen, &mut receipts, gap).await?;
+    // What stays unexplained is searched again by the nonces, behind the new cursor.
+    let (foreign, _) = used_nonce::foreign_of(network, &seen, &mut receipts, gap).await?;
     let (adopted, shown) = adopted(engine, network, cursor).await?;
     let announced = heads.finalized.as_ref().map_or(cursor.final_number, |h| h.number.cast_signed());
     let last = if announced >= to.cast_signed() {

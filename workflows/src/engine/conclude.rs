@@ -90,7 +90,8 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
             step.outcome = Some(Outcome::Success);
             // For a dead letter, a person's confirmation applies the last step's effect. An earlier step confirms nothing and settles its
             // own items now, because no later move will do so.
-            if op.status == Status::Submitted || !is_last_open(tx, step).await? {
+            let has_effect = op.status == Status::Confirmed;
+            if op.status == Status::Submitted || !has_effect && !is_last_open(tx, step).await? {
                 take_effect(tx, op, step, effect.as_ref()).await?;
             }
             None
@@ -104,6 +105,9 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
         attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
+    if op.status == Status::Confirmed {
+        return conclude_again(tx, op, step, problem).await;
+    }
     if op.status != Status::Submitted {
         // `stuck` is no longer the problem once the result is known.
         if problem.is_some() && op.needs_attention() && op.error_code.as_deref() == Some("stuck") {
@@ -115,6 +119,21 @@ pub async fn settle(tx: &mut Tx, op: &mut Operation, step: &mut Step, verdict: V
         op.set_problem(Some(problem));
     }
     conclude(tx, op, tx_hash).await
+}
+
+/// Ends the second life of a confirmed operation whose final block was replaced. The domain has its effect already, so a transaction that
+/// is now final without it is for a person.
+async fn conclude_again(tx: &mut Tx, op: &mut Operation, step: &Step, problem: Option<Problem>) -> Result<()> {
+    if let Some(problem) = problem {
+        tracing::error!(operation.id = %op.id, "confirmed, but lost in the accepted history: {}", problem.message);
+        op.blocked_reason = Some(format!("history_lost: {}", problem.message));
+        let data = json!({ "code": problem.code, "message": problem.message });
+        event::write(tx, "operation.history_lost", "operation", &op.id, op.version + 1, data).await?;
+    } else if is_last_open(tx, step).await? {
+        op.blocked_reason = None;
+        op.tx_hash = step.tx_hash.or(op.tx_hash);
+    }
+    operation::save(tx, op).await
 }
 
 /// Whether every other step of the operation succeeded.
@@ -185,11 +204,17 @@ async fn propose(tx: &mut Tx, op: &mut Operation, step: &Step, tx_hash: B256) ->
 
 /// Adopts the transaction that already executed this operation. It is then followed to finality like any other.
 pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Receipt) -> Result<()> {
-    let (mut op, mut step, read) = (op.clone(), step.clone(), step.state);
     let mut tx = engine.db.begin().await?;
+    write_adoption(&mut tx, op, step, receipt).await?;
+    tx.commit(Point::Adopt).await
+}
+
+/// The same, in the caller's transaction.
+pub async fn write_adoption(tx: &mut Tx, op: &Operation, step: &Step, receipt: &Receipt) -> Result<()> {
+    let (mut op, mut step, read) = (op.clone(), step.clone(), step.state);
     if let (Some(lane_id), Some(nonce)) = (&step.lane_id, step.nonce) {
         // The operation's own transaction is final too: the contract refused it because this one came first.
-        attempt::close_nonces(&mut tx, &[(lane_id, nonce)]).await?;
+        attempt::close_nonces(tx, &[(lane_id, nonce)]).await?;
     }
     step.state = State::Included;
     step.lane_id = None;
@@ -197,16 +222,14 @@ pub async fn adopt(engine: &Engine, op: &Operation, step: &Step, receipt: &Recei
     step.tx_hash = Some(Hex(receipt.tx_hash));
     step.block_number = Some(receipt.block_number.cast_signed());
     step.block_hash = Some(Hex(receipt.block_hash));
-    step::save(&mut tx, &step, read).await?;
+    step::save(tx, &step, read).await?;
     op.next_action_at = None;
     op.set_problem(None);
     if op.status == Status::Pending {
         let reason = format!("the chain executed this operation before, in {}", receipt.tx_hash);
-        operation::transition(&mut tx, &mut op, Move::Adopt, "engine", &reason).await?;
-    } else {
-        operation::save(&mut tx, &mut op).await?;
+        return operation::transition(tx, &mut op, Move::Adopt, "engine", &reason).await;
     }
-    tx.commit(Point::Adopt).await
+    operation::save(tx, &mut op).await
 }
 
 /// The problem of a success that lacks its effect.

@@ -32,7 +32,7 @@ pub async fn quarantine_if_ahead(tx: &mut Tx, lane: &Lane, count: u64) -> Result
     let reason = format!(
         "The chain has {count} transactions of {}, but this database knows only {}. Either it was restored from an older backup, or somebody \
          else uses the key.",
-        lane.signer, lane.next_nonce
+        lane.signer.0, lane.next_nonce
     );
     quarantine(tx, lane, &reason).await
 }
@@ -68,7 +68,7 @@ pub async fn note_foreign(tx: &mut Tx, foreign: &ForeignTransaction) -> Result<(
     let reason = format!(
         "The transaction {} with nonce {} of {} was not signed by this database. Either somebody else uses the key, or the database was \
          restored from an older backup.",
-        foreign.tx_hash, foreign.nonce, foreign.signer
+        foreign.tx_hash, foreign.nonce, foreign.signer.0
     );
     quarantine(tx, lane, &reason).await
 }

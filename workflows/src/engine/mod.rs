@@ -24,6 +24,7 @@ pub mod platform;
 pub mod prepare;
 pub mod process;
 pub mod queue;
+pub mod queue_state;
 pub mod rebroadcast;
 pub mod send;
 pub mod start;
@@ -31,6 +32,7 @@ pub mod submit;
 pub mod sweep;
 pub mod timer;
 pub mod used_nonce;
+pub(crate) mod wait;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -47,6 +47,8 @@ pub struct Network {
 #[derive(Default)]
 struct Ages {
     heads: u64,
+    /// The height to which another process followed, when this one last looked.
+    followed: i64,
     since: HashMap<B256, u64>,
     /// The attempt at the fee cap of each lane, with the start of its operation's wait, and since which head.
     at_cap: HashMap<String, (B256, Option<DateTime<Utc>>, u64)>,
@@ -138,6 +140,14 @@ impl Network {
     /// Counts a head that the follower saw.
     pub fn count_head(&self) {
         self.ages().heads += 1;
+    }
+
+    /// Counts a head if another process followed the chain to a new height.
+    pub fn count_followed(&self, number: i64) {
+        let mut ages = self.ages();
+        if ages.followed != number {
+            (ages.followed, ages.heads) = (number, ages.heads + 1);
+        }
     }
 
     /// The heads seen since this process first knew that the attempt was sent.

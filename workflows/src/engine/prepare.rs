@@ -8,7 +8,7 @@ use muniment_activities::chain::Tag;
 use muniment_activities::chain::fees::Fees;
 use muniment_activities::chain::gas;
 use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationRequest};
-use muniment_activities::contract::operation::is_operation_executed;
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
 use muniment_domain::Error;
@@ -122,7 +122,7 @@ async fn with_lane(
         return Ok(lane);
     }
     let message =
-        format!("There is no contract at {}. Check the chain and the address in the configuration.", due.step.target);
+        format!("There is no contract at {}. Check the chain and the address in the configuration.", due.step.target.0);
     Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
 }
 
@@ -208,16 +208,21 @@ impl Lanes {
         Ok(Self { all, under_way })
     }
 
-    /// The lane of an operation. A new operation gets an active lane with room, spread by its id.
+    /// The lane of an operation. A new operation gets an active lane with room, spread by its id. A signer that is known to lack roles for
+    /// the offering gets it only if no other does better: the contract would refuse the call.
     fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
-        let mine = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
-        let stopped = self
-            .all
+        let own = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
+        let may_act =
+            |lane: &&Lane| lane.roles_in(op.offering_id.as_deref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
+        let mut mine: Vec<&Lane> = self.all.iter().filter(own).collect();
+        if mine.iter().any(may_act) {
+            mine.retain(may_act);
+        }
+        let stopped = mine
             .iter()
-            .filter(mine)
             .find(|lane| lane.mode != Mode::Active)
             .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
-        let active: Vec<&Lane> = self.all.iter().filter(mine).filter(|lane| lane.mode == Mode::Active).collect();
+        let active: Vec<&Lane> = mine.into_iter().filter(|lane| lane.mode == Mode::Active).collect();
         if active.is_empty() {
             let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
             return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
@@ -270,13 +275,10 @@ async fn reverted(
     if revert.is_already_executed() {
         return adopt(engine, network, op, step).await;
     }
-    // A retried step may have been executed meanwhile. Then no line of it is the cause of the revert.
-    if let Some(number) = step.op_number {
-        let number = number.cast_unsigned();
-        let asked = is_operation_executed(&network.chain, step.target.0, &call.data, number, at).await;
-        if asked.map_err(fault)? {
-            return adopt(engine, network, op, step).await;
-        }
+    // A step may have been executed meanwhile, by its own call or another one. Then no line of it is the cause of the revert.
+    let kind = engine.kind(op);
+    if kind.is_traced(step) && kind.is_executed(&network.chain, op, step, at).await.map_err(fault)? {
+        return adopt(engine, network, op, step).await;
     }
     if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
         return Ok(Outcome::Split);

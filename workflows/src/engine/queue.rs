@@ -8,6 +8,7 @@ use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::clock::Clock;
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::sql::sql;
@@ -33,11 +34,14 @@ pub const SNAPSHOT: &str = "snapshot";
 /// The queue of timers: offerings, subscriptions, investors.
 pub const TIMER: &str = "timer";
 
+/// The queue of webhook endpoints with due deliveries. It is not the engine's.
+pub const DELIVERY: &str = "delivery";
+
 /// Operations of one lane that are woken at once: as many as a lane holds in memory. Waking all of them would load the queue without any
 /// gain.
 const WOKEN_OF_A_LINE: usize = 64;
 /// Operations that one commit releases.
-const RELEASED_PER_COMMIT: i64 = 5_000;
+pub const RELEASED_PER_COMMIT: i64 = 5_000;
 
 /// The lag of the database's clock up to which a wake is not late.
 const CLOCKS_APART_SECONDS: i64 = 3600;
@@ -66,13 +70,25 @@ pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> R
     push(tx, queue, id, fresh, at).await
 }
 
+/// Wakes several rows that are not operations now.
+pub async fn wake_ids(tx: &mut Tx, queue: &str, ids: &[&str]) -> Result<()> {
+    let now = tx.now();
+    let mut tasks = Vec::new();
+    for id in ids {
+        let fresh = tx.new_id("wake");
+        tasks.push(task(tx.clock(), now, id, &id::ulid_of(&fresh), now)?);
+    }
+    if tasks.is_empty() { Ok(()) } else { push_all(tx, queue, tasks, now).await }
+}
+
 /// Wakes several operations now.
 pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     let now = tx.now();
     for queue in QUEUES {
         let mut tasks = Vec::new();
         for op in ops.iter().filter(|op| op.kind.queue() == queue) {
-            tasks.push(task(now, &op.id, &id::ulid_of(&tx.new_id("wake")), now)?);
+            let fresh = tx.new_id("wake");
+            tasks.push(task(tx.clock(), now, &op.id, &id::ulid_of(&fresh), now)?);
         }
         if !tasks.is_empty() {
             push_all(tx, queue, tasks, now).await?;
@@ -111,11 +127,17 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
 }
 
 async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
-    let task = task(tx.now(), operation_id, &task_id, at)?;
+    let task = task(tx.clock(), tx.now(), operation_id, &task_id, at)?;
     push_all(tx, queue, vec![task], at).await
 }
 
-fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>) -> Result<Task<Vec<u8>>> {
+fn task(
+    clock: &Clock,
+    now: DateTime<Utc>,
+    operation_id: &str,
+    task_id: &str,
+    at: DateTime<Utc>,
+) -> Result<Task<Vec<u8>>> {
     let unreadable = |why: String| Error::Unreadable { what: "operation", id: operation_id.to_owned(), why };
     let ulid = ulid::Ulid::from_string(task_id).map_err(|e| unreadable(e.to_string()))?;
     let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
@@ -123,7 +145,7 @@ fn task(now: DateTime<Utc>, operation_id: &str, task_id: &str, at: DateTime<Utc>
     let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
     // The queue uses the database's clock. A wake that is due now must be due there too, even if that clock is behind.
     let ahead = if at <= now { CLOCKS_APART_SECONDS } else { 0 };
-    let seconds = u64::try_from(at.timestamp() + late - ahead).unwrap_or(0);
+    let seconds = u64::try_from(at.timestamp() + late - ahead - clock.lead().num_seconds()).unwrap_or(0);
     Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
 }
 

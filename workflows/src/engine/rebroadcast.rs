@@ -14,83 +14,126 @@ use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
 use muniment_domain::lane::{self, Lane, Mode};
-use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
+use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
 use muniment_domain::{Error, Result, chain, command};
 
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
-use crate::engine::{chain_identity, send, submit};
+use crate::engine::{chain_identity, send, submit, wait};
 
 /// Heads after which a transaction that is in no block is sent to every endpoint: one may keep it to itself.
 const HEADS_TO_ONE: u64 = 2;
 
 /// Looks after every lane of a chain. Stored bytes are sent again without their key; only a higher fee needs it.
 pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
-    let mut tx = engine.db.read().await?;
-    // A halted chain may be a different chain, so nothing is sent to it, not even a known transaction.
-    if chain::find(&mut tx, network.id()).await?.is_none_or(|c| c.halted_reason.is_some()) {
-        return Ok(());
-    }
-    let lanes = lane::of_chain(&mut tx, network.id()).await?;
-    drop(tx);
     let mut open = HashSet::new();
-    for lane in lanes {
-        // In quarantine nothing is sent, not even again: the chain and the database disagree about the key.
-        if lane.mode != Mode::Quarantined {
-            open.extend(rebroadcast_lane(engine, network, &lane).await?);
-        }
+    for (lane, sent) in lanes(engine, network).await? {
+        rebroadcast_lane(engine, network, &lane, &sent).await?;
+        open.extend(sent.hashes());
     }
     network.keep_ages(&open);
     Ok(())
 }
 
-async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane) -> Result<HashSet<B256>> {
-    let mut tx = engine.db.read().await?;
-    let signed = step::signed_of_lane(&mut tx, &lane.id).await?;
-    if signed.is_empty() {
-        return Ok(HashSet::new());
+/// Raises the fees of the lanes whose keys this process has, while another process follows the chain: that one may not have the keys.
+/// Where it has them, it is first, because this process waits twice as long.
+pub async fn raise_own(engine: &Engine, network: &Network) -> Result<()> {
+    if network.signers.is_empty() {
+        return Ok(());
     }
-    let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
+    let mut tx = engine.db.read().await?;
+    let cursor = chain::find(&mut tx, network.id()).await?;
     drop(tx);
-    let now = engine.db.clock().now();
-    if let Some(lowest) = signed.first().filter(|_| network.signers.contains_key(&lane.signer.0)) {
-        let own: Vec<&Attempt> = open.iter().filter(|a| Some(a.nonce) == lowest.nonce).collect();
-        if let Some(newest) = own.last() {
-            bump_lowest(engine, network, lane, lowest, newest).await?;
+    network.count_followed(cursor.map_or(0, |cursor| cursor.head_number));
+    let mut open = HashSet::new();
+    for (lane, sent) in lanes(engine, network).await? {
+        raise_lowest(engine, network, &lane, &sent, 2).await?;
+        open.extend(sent.hashes());
+    }
+    network.keep_ages(&open);
+    Ok(())
+}
+
+/// What was sent from a lane and is not final.
+struct Sent {
+    steps: Vec<Step>,
+    attempts: Vec<Attempt>,
+}
+
+impl Sent {
+    fn hashes(&self) -> impl Iterator<Item = B256> {
+        self.attempts.iter().map(|attempt| attempt.tx_hash.0)
+    }
+
+    fn newest_of(&self, step: &Step) -> Option<&Attempt> {
+        self.attempts.iter().rfind(|attempt| Some(attempt.nonce) == step.nonce)
+    }
+}
+
+/// The lanes from which something may be sent, with what was sent from them.
+async fn lanes(engine: &Engine, network: &Network) -> Result<Vec<(Lane, Sent)>> {
+    let mut tx = engine.db.read().await?;
+    // A halted chain may be a different chain, so nothing is sent to it, not even a known transaction.
+    if chain::find(&mut tx, network.id()).await?.is_none_or(|c| c.halted_reason.is_some()) {
+        return Ok(Vec::new());
+    }
+    let mut found = Vec::new();
+    for lane in lane::of_chain(&mut tx, network.id()).await? {
+        // In quarantine nothing is sent, not even again: the chain and the database disagree about the key.
+        let steps =
+            if lane.mode == Mode::Quarantined { Vec::new() } else { step::signed_of_lane(&mut tx, &lane.id).await? };
+        if !steps.is_empty() {
+            let attempts = attempt::open_of_lane(&mut tx, &lane.id).await?;
+            found.push((lane, Sent { steps, attempts }));
         }
     }
+    Ok(found)
+}
+
+async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane, sent: &Sent) -> Result<()> {
+    let now = engine.db.clock().now();
+    raise_lowest(engine, network, lane, sent, 1).await?;
     let (mut again, mut to_all) = (Vec::new(), Vec::new());
-    for step in &signed {
-        let newest = open.iter().rfind(|a| Some(a.nonce) == step.nonce);
-        if let Some(newest) = newest.filter(|a| send::is_silent(a, now, network.chain.config.block_seconds.max(1))) {
+    for step in &sent.steps {
+        if let Some(newest) =
+            sent.newest_of(step).filter(|a| send::is_silent(a, now, network.chain.config.block_seconds.max(1)))
+        {
             let waits = network.heads_since(newest.tx_hash.0) >= HEADS_TO_ONE;
             if waits { to_all.push(newest) } else { again.push(newest) }
         }
     }
     send::send(engine, network, again).await?;
-    send::send_to_all(engine, network, to_all).await?;
-    Ok(open.iter().map(|attempt| attempt.tx_hash.0).collect())
+    send::send_to_all(engine, network, to_all).await
 }
 
-/// Bumps the lowest nonce. It delays all later ones, so only it is bumped, and only it can be stuck.
-async fn bump_lowest(engine: &Engine, network: &Network, lane: &Lane, step: &Step, newest: &Attempt) -> Result<()> {
+/// Raises the fee of the lowest nonce, if this process has the key and the transaction has waited so many times as long as the
+/// configuration says. The lowest nonce delays all later ones, so only its fee is raised, and only it can be stuck.
+async fn raise_lowest(engine: &Engine, network: &Network, lane: &Lane, sent: &Sent, times: u64) -> Result<()> {
+    let Some(step) = sent.steps.first().filter(|_| network.signers.contains_key(&lane.signer.0)) else {
+        return Ok(());
+    };
+    let Some(newest) = sent.newest_of(step) else { return Ok(()) };
     let config = &network.chain.config;
     let heads = |seconds: u64| seconds.div_ceil(config.block_seconds.max(1)).max(1);
-    if newest.sent_at.is_none() || network.heads_since(newest.tx_hash.0) < heads(config.bump_after_seconds) {
+    if newest.sent_at.is_none() || network.heads_since(newest.tx_hash.0) < times * heads(config.bump_after_seconds) {
         return Ok(());
     }
     let mut tx = engine.db.read().await?;
     let op = operation::find(&mut tx, &step.operation_id).await?;
     drop(tx);
+    let is_used = lane.chain_nonce_finalized.is_some_and(|used| newest.nonce < used);
+    if is_used && op.blocked_reason.as_ref().is_some_and(|reason| reason.starts_with(wait::NONCE_UNEXPLAINED)) {
+        return Ok(());
+    }
     // A higher fee is no help for somebody who cannot pay the present one.
     if newest.last_answer.as_ref().is_some_and(|answer| answer.starts_with(attempt::UNFUNDED)) {
-        return show_wait(engine, op, Some(submit::unfunded(lane))).await;
+        return wait::show(engine, op, Some(submit::unfunded(lane))).await;
     }
     match raise(engine, network, newest, config.bump_percent).await {
         Raise::To(fees) => {
-            show_wait(engine, op, None).await?;
+            wait::show(engine, op, None).await?;
             replace(engine, network, lane, step, newest, fees).await
         }
         Raise::AtCap(market) => {
@@ -99,31 +142,12 @@ async fn bump_lowest(engine: &Engine, network: &Network, lane: &Lane, step: &Ste
                 return give_up(engine, step, newest, market).await;
             }
             let above = (market.base_fee > config.max_fee_per_gas_cap()).then(|| network.above_cap(market.base_fee));
-            show_wait(engine, op, above).await
+            wait::show(engine, op, above).await
         }
         Raise::Unknown(fault) => {
             tracing::info!(lane.id = %lane.id, lane.nonce = newest.nonce, "the fee is looked at again later: {fault}");
             Ok(())
         }
-    }
-}
-
-/// Shows on an operation why its sent transaction waits, or that it no longer waits for that.
-async fn show_wait(engine: &Engine, mut op: Operation, reason: Option<String>) -> Result<()> {
-    let code = |reason: &Option<String>| reason.as_deref().and_then(|text| text.split(':').next().map(str::to_owned));
-    // The amounts in the text change with each block. Only another cause is news.
-    if op.status != Status::Submitted || op.next_action_at.is_some() || code(&op.blocked_reason) == code(&reason) {
-        return Ok(());
-    }
-    if let Some(reason) = &reason {
-        tracing::warn!(operation.id = %op.id, "a sent transaction waits: {reason}");
-    }
-    let mut tx = engine.db.begin().await?;
-    op.blocked_reason = reason;
-    match operation::save(&mut tx, &mut op).await {
-        Ok(()) => tx.commit(Point::Fault).await,
-        Err(Error::Stale { .. }) => Ok(()),
-        failed => failed,
     }
 }
 

@@ -91,7 +91,11 @@ pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast
         return Ok(());
     }
     let mut tx = engine.db.begin().await?;
+    let unfunded = attempt::newly_unfunded(&mut tx, network.id(), &sent.answers).await?;
     attempt::record_sends(&mut tx, network.id(), &sent.answers).await?;
+    for lane_id in unfunded {
+        muniment_domain::lane::report_low_funds(&mut tx, &lane_id).await?;
+    }
     if !network.followed_here.load(Ordering::Relaxed) {
         queue::notify_sent(&mut tx, network.id()).await?;
     }

@@ -26,7 +26,8 @@ use crate::engine::{chain_identity, send};
 
 /// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
-/// Time limit of one signature. A remote signer that hangs must not block the lane.
+/// Time limit of one signature, so that a key on a slow disk does not block the lane. Signing is computation by local keys: done in parallel,
+/// it would not be faster for one lane, and the lanes sign side by side.
 const SIGN_SECONDS: u64 = 10;
 
 /// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
@@ -92,22 +93,27 @@ pub async fn store(
     Ok((Vec::new(), batch))
 }
 
-/// What these operations waited for has ended, or they would not have been signed: the others that wait for it go on.
+/// What these operations waited for has ended, or they would not have been signed: all others that wait for it go on.
 async fn release(engine: &Engine, network: &Network, signed: &SignedBatch) -> Result<()> {
     let causes = signed.iter().filter_map(|(prepared, _)| prepared.op.blocked_reason.as_deref());
     let causes: BTreeSet<&str> = causes.filter(|cause| *cause != operation::WAITS_FOR_LANE).collect();
     if causes.is_empty() {
         return Ok(());
     }
-    let mut tx = engine.db.begin().await?;
-    let mut released = 0;
     for cause in causes {
-        released += queue::release(&mut tx, network.id(), cause).await?;
-    }
-    if released > 0 {
-        tracing::info!(chain.id = network.id(), "{released} operations go on");
-        tx.commit(Point::Sweep).await?;
-        network.room.send_modify(|n| *n = n.wrapping_add(1));
+        loop {
+            let mut tx = engine.db.begin().await?;
+            let released = queue::release(&mut tx, network.id(), cause).await?;
+            if released == 0 {
+                break;
+            }
+            tracing::info!(chain.id = network.id(), "{released} operations go on");
+            tx.commit(Point::Sweep).await?;
+            network.room.send_modify(|n| *n = n.wrapping_add(1));
+            if released < queue::RELEASED_PER_COMMIT.cast_unsigned() {
+                break;
+            }
+        }
     }
     Ok(())
 }
@@ -121,7 +127,7 @@ fn stopped(lane: &Lane, unfunded: bool) -> String {
 
 /// The reason of a lane whose signer cannot pay.
 pub fn unfunded(lane: &Lane) -> String {
-    format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer)
+    format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer.0)
 }
 
 async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
@@ -288,7 +294,7 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
     attempt::insert(&mut tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
     let nonces: HashMap<&str, i64> = signed.iter().map(|(p, attempt)| (p.op.id.as_str(), attempt.nonce)).collect();
     let reason = |op: &Operation| {
-        format!("signed with nonce {} of {}", nonces.get(op.id.as_str()).copied().unwrap_or_default(), lane.signer)
+        format!("signed with nonce {} of {}", nonces.get(op.id.as_str()).copied().unwrap_or_default(), lane.signer.0)
     };
     operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
     operation::save_all(&mut tx, &mut later).await?;

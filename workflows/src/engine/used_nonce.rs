@@ -15,10 +15,11 @@ use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
 use muniment_domain::db::Tx;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
-use muniment_domain::step;
 use muniment_domain::{Error, Result};
+use muniment_domain::{operation, step};
 
 use crate::engine::follow::{self, Walk};
+use crate::engine::wait::{self, NONCE_UNEXPLAINED};
 use crate::engine::{Engine, Network};
 use crate::engine::{foreign, inclusion, lane};
 
@@ -102,7 +103,7 @@ async fn explain_lane(engine: &Engine, network: &Network, cursor: &Cursor, mut o
     let mut receipts = receipts_of(network, &hashes).await?;
     receipts.retain(|r| r.block_number <= last);
     let uses = [one];
-    let foreign = foreign_of(network, &uses, &mut receipts, (first, last)).await?;
+    let (foreign, missing) = foreign_of(network, &uses, &mut receipts, (first, last)).await?;
     are_canonical(network, &receipts).await?;
     let mut tx = engine.db.begin().await?;
     record(&mut tx, cursor.chain_id, &uses, &receipts, &foreign).await?;
@@ -111,6 +112,23 @@ async fn explain_lane(engine: &Engine, network: &Network, cursor: &Cursor, mut o
         tracing::warn!(tx.hash = %receipt.tx_hash, "a transaction that was missed in its block was found by its nonce");
     }
     follow::notify_waiters(network, !receipts.is_empty() || !foreign.is_empty());
+    Ok(show_unexplained(engine, &uses[0], &missing).await?)
+}
+
+/// Shows on the operations of these nonces what they wait for. The search goes on.
+async fn show_unexplained(engine: &Engine, one: &KeyUse, missing: &[u64]) -> Result<()> {
+    for attempt in &one.open {
+        if !missing.contains(&attempt.nonce.cast_unsigned()) {
+            continue;
+        }
+        let op = operation::find(&mut engine.db.read().await?, &attempt.operation_id).await?;
+        let reason = format!(
+            "{NONCE_UNEXPLAINED}: the chain shows that nonce {} of {} is used, and no transaction that used it was found. Add an archive node, or \
+             close the nonce",
+            attempt.nonce, one.lane.signer.0
+        );
+        wait::show(engine, op, Some(reason)).await?;
+    }
     Ok(())
 }
 
@@ -153,18 +171,26 @@ pub async fn are_canonical(network: &Network, receipts: &[Receipt]) -> Result<()
     Ok(())
 }
 
-/// The used nonces that no known receipt explains, each with the transaction that took it. The receipt of a known attempt that is found
-/// this way is added to the others.
+/// The used nonces that no known receipt explains, each with the transaction that took it, and those for which none was found. The receipt
+/// of a known attempt that is found this way is added to the others.
 pub async fn foreign_of(
     network: &Network,
     uses: &[KeyUse],
     receipts: &mut Vec<Receipt>,
     gap: (u64, u64),
-) -> Result<Vec<ForeignTransaction>, Fault> {
-    let mut strangers = Vec::new();
+) -> Result<(Vec<ForeignTransaction>, Vec<u64>), Fault> {
+    let (mut strangers, mut missing) = (Vec::new(), Vec::new());
     for one in uses {
         for nonce in unexplained(one, receipts, gap.0) {
-            let Some((block, taken)) = foreign::find(network, one.lane.signer.0, nonce, gap).await? else { continue };
+            let (block, taken) = match foreign::find(network, one.lane.signer.0, nonce, gap).await {
+                Ok(Some(found)) => found,
+                // One nonce that cannot be explained must not hide the explanation of the others.
+                Ok(None) | Err(Fault::Incomplete(_)) => {
+                    missing.push(nonce);
+                    continue;
+                }
+                Err(fault) => return Err(fault),
+            };
             if one.open.iter().any(|a| a.tx_hash.0 == taken.hash) {
                 // The transaction is a known attempt: an endpoint had omitted its receipt.
                 let receipt = network.chain.receipts(&[taken.hash]).await?.pop().flatten();
@@ -174,7 +200,7 @@ pub async fn foreign_of(
             }
         }
     }
-    Ok(strangers)
+    Ok((strangers, missing))
 }
 
 fn unexplained(one: &KeyUse, receipts: &[Receipt], last: u64) -> Vec<u64> {

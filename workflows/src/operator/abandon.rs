@@ -35,14 +35,7 @@ pub struct Request {
 impl Request {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "operation",
-            subject_id: self.operation_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("abandon:{}", self.operation_id),
-        }
+        About::of_operation("abandon", &self.operation_id, &self.reason)
     }
 }
 

@@ -1,9 +1,9 @@
 //! The operations that need a person.
 
+use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::step::{self, Step};
-use muniment_domain::{Code, Error, Result};
 
 use crate::engine::Engine;
 
@@ -17,10 +17,7 @@ pub async fn find(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Vec<Ste
     let op = operation::find(tx, operation_id).await?;
     if !op.needs_attention() {
         let state = op.resolution.map_or_else(|| op.status.to_string(), |r| format!("{}, {r}", op.status));
-        return Err(Error::refused(
-            Code::InvalidState,
-            format!("The operation is {state}, so there is nothing to decide."),
-        ));
+        return Err(op.illegal(format!("The operation is {state}, so there is nothing to decide.")));
     }
     let steps = step::of_operation(tx, &op.id).await?;
     Ok((op, steps))

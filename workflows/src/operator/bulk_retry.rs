@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::command::{self, Kind, NewCommand};
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Attention, Operation};
+use muniment_domain::operation::{self, Attention};
 use muniment_domain::{Code, Result, step};
 
 use crate::engine::queue;
@@ -44,7 +44,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
     let (matched, found) = operation::attention(tx, &r.filter, r.limit).await?;
     let (mut queued, mut skipped) = (Vec::new(), Vec::new());
     for op in found {
-        match refusal(tx, &op).await? {
+        match refusal(tx, &op.id).await? {
             Some(code) => skipped.push((op.id, code)),
             None => queued.push(op.id),
         }
@@ -66,12 +66,14 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
     Ok(Accepted { bulk_id: Some(bulk_id), matched, queued, skipped })
 }
 
-async fn refusal(tx: &mut Tx, op: &Operation) -> Result<Option<Code>> {
-    if command::is_open(tx, &op.id, Kind::Retry).await? {
+async fn refusal(tx: &mut Tx, operation_id: &str) -> Result<Option<Code>> {
+    if command::is_open(tx, operation_id, Kind::Retry).await? {
         return Ok(Some(Code::OperationInProgress));
     }
-    let steps = step::of_operation(tx, &op.id).await?;
-    Ok(retry::refusal(op, &steps).map(|(code, _)| code))
+    // Read after the commands: PostgreSQL may show a retry that has just been carried out, and before it the operation still as failed.
+    let op = operation::find(tx, operation_id).await?;
+    let steps = step::of_operation(tx, operation_id).await?;
+    Ok(retry::refusal(tx, &op, &steps).await?.map(|(code, _)| code))
 }
 
 /// The second in which the n-th retry starts. The queue works in whole seconds, so five share one.

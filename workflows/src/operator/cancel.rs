@@ -56,7 +56,7 @@ pub fn check_unsent(op: &Operation) -> Result<()> {
         "The operation is {}. Only a pending operation can be cancelled before it is signed. Use noop to cancel a signed nonce.",
         op.status
     );
-    Err(Error::refused(Code::InvalidState, detail))
+    Err(op.illegal(detail))
 }
 
 /// The operation, if nothing was signed for it and it is not executed on the chain.
@@ -143,6 +143,8 @@ async fn open_attempt(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Att
     let own = attempt::of_operation(tx, &op.id).await?;
     let signed = steps.iter().find(|s| s.state == State::Signed);
     let newest = signed.and_then(|step| own.into_iter().rfind(|a| a.position == step.position && a.cycle == op.cycle));
-    let none = || Error::refused(Code::InvalidState, "The operation has no open signed transaction to cancel.");
-    newest.map(|newest| (op, newest)).ok_or_else(none)
+    match newest {
+        Some(newest) => Ok((op, newest)),
+        None => Err(op.illegal("The operation has no open signed transaction to cancel.")),
+    }
 }

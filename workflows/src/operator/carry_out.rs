@@ -40,15 +40,15 @@ async fn one(engine: &Engine, wish: &Command) -> Result<()> {
         Err(Error::Refused { code: Code::ChainUnavailable | Code::UnknownChain, detail }) => {
             postpone(engine, wish, &detail).await
         }
-        Err(Error::Refused { code, detail }) => {
-            tracing::info!(operation.id = id, wish.kind = %wish.kind, error.code = %code, "a command was refused: {detail}");
-            let mut tx = engine.db.begin().await?;
-            command::reject(&mut tx, &wish.id, code.as_str(), &detail).await?;
-            tx.commit(Point::Command).await
-        }
         // The operation changed meanwhile, so the command is tried again.
         Err(Error::Stale { .. }) => postpone(engine, wish, "the operation changed meanwhile").await,
-        Err(error) => Err(error),
+        Err(error) => {
+            let Some((code, detail)) = error.refusal() else { return Err(error) };
+            tracing::info!(operation.id = id, wish.kind = %wish.kind, error.code = code, "a command was refused: {detail}");
+            let mut tx = engine.db.begin().await?;
+            command::reject(&mut tx, &wish.id, code, detail).await?;
+            tx.commit(Point::Command).await
+        }
     }
 }
 

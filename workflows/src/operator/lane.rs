@@ -65,7 +65,7 @@ pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
     if pending.cast_signed() > next_nonce {
         let detail = format!(
             "{} has {pending} transactions on the chain and in the pool, but only {next_nonce} of them are final. Wait for the rest.",
-            lane.signer
+            lane.signer.0
         );
         return Err(Error::refused(Code::NonceStillOpen, detail));
     }

@@ -8,6 +8,7 @@ use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::chain::simulate::At;
 use muniment_activities::contract::registry;
 use muniment_activities::fault::Fault;
+use muniment_activities::token::factory;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::{Move, Operation, Resolution};
@@ -114,10 +115,7 @@ pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Resu
         ([only], _) => (*only).clone(),
         ([], Some(last)) => last.clone(),
         _ => {
-            return Err(Error::refused(
-                Code::InvalidState,
-                "Several steps are open, and one transaction cannot prove them. Retry instead.",
-            ));
+            return Err(op.illegal("Several steps are open, and one transaction cannot prove them. Retry instead."));
         }
     };
     let mut checks = vec![chain_id(network).await?];
@@ -194,7 +192,7 @@ async fn finality(engine: &Engine, network: &Network, op: &Operation, receipt: &
 fn target(step: &Step, receipt: &Receipt) -> Check {
     // Another contract may have made the call on behalf of an agent. Then the logs alone must show the effect.
     let ours = receipt.to == Some(step.target.0) || receipt.logs.iter().any(|l| l.address == step.target.0);
-    check("target", ours, format!("{} was called, {} was expected", receipt.to.unwrap_or_default(), step.target))
+    check("target", ours, format!("{} was called, {} was expected", receipt.to.unwrap_or_default(), step.target.0))
 }
 
 /// The step's own nonce must be closed: otherwise the step could be executed in addition to the proof.
@@ -220,7 +218,12 @@ async fn sender(engine: &Engine, network: &Network, op: &Operation, receipt: &Re
     }
     let agent = match network.chain.config.registry {
         Some(address) => {
-            let asked = async |at| registry::is_agent(&network.chain, address, receipt.from, at).await;
+            // An agent of another offering could not have made the call.
+            let offering = op.offering_id.as_deref().map(factory::offering_id);
+            let asked = async |at| match offering {
+                Some(id) => registry::is_agent_for(&network.chain, address, id, receipt.from, at).await,
+                None => registry::is_agent(&network.chain, address, receipt.from, at).await,
+            };
             match asked(At::Hash(receipt.block_hash)).await {
                 // Nodes prune old state. The registry's current roles are the next best evidence.
                 Err(Fault::Pruned(_) | Fault::UnknownBlock) => asked(At::Latest).await,

@@ -1,4 +1,4 @@
-//! The operator's moves on operations that need a person: retry, mark confirmed, abandon, cancel and speed up.
+//! The operator's moves on operations that need a person: retry, mark confirmed, abandon, cancel, close a nonce and speed up.
 //!
 //! 1. `POST /blockchain/operations/{id}/retry` (`api/src/operator/retry.rs`) calls `retry::decide` first. With no transaction open, it asks
 //!    the chain at its final block everything that the retry check needs.
@@ -9,10 +9,13 @@
 //!    A worker carries it out, and the commit of the effect completes the command, so that it is done once.
 
 pub mod abandon;
+pub mod act;
 pub(crate) mod attention;
 pub mod bulk_retry;
 pub mod cancel;
 pub mod carry_out;
+pub mod chain_history;
+pub mod close_nonce;
 pub mod command;
 pub mod lane;
 pub mod mark_confirmed;

@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
-use muniment_domain::{Code, Error, Result, command};
+use muniment_domain::{Code, Error, Result, command, operation_item};
 
 use crate::engine::execution::{self, Executed};
 use crate::engine::queue;
@@ -78,14 +78,24 @@ pub fn is_hopeless(op: &Operation) -> bool {
 }
 
 /// The refusal that needs only the database, if any.
-pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
+pub async fn refusal(tx: &mut Tx, op: &Operation, steps: &[Step]) -> Result<Option<(Code, &'static str)>> {
     if !op.needs_attention() {
-        return Some((
+        return Ok(Some((
             Code::InvalidState,
             "Only a failed or dead-letter operation that is not resolved can be retried.",
-        ));
+        )));
     }
-    let step = steps.iter().find(|s| s.outcome != Some(Outcome::Success))?;
+    if operation_item::is_taken_over(tx, &op.id).await? {
+        return Ok(Some((
+            Code::InvalidState,
+            "A later freeze took its address over. Abandon it, and request it again if it is still wanted.",
+        )));
+    }
+    let unfinished = steps.iter().find(|s| s.outcome != Some(Outcome::Success));
+    Ok(unfinished.and_then(|step| refusal_of_step(op, step)))
+}
+
+fn refusal_of_step(op: &Operation, step: &Step) -> Option<(Code, &'static str)> {
     match step.state {
         State::Included => {
             Some((Code::NonceStillOpen, "The transaction is in a block that is not final yet. Wait until it is final."))
@@ -102,8 +112,10 @@ pub fn refusal(op: &Operation, steps: &[Step]) -> Option<(Code, &'static str)> {
 pub async fn decide(engine: &Engine, operation_id: &str) -> Result<Decision> {
     let (op, steps) = attention::load(engine, operation_id).await?;
     let network = execution::network_of(engine, &op)?;
-    if let Some((code, detail)) = refusal(&op, &steps) {
-        return Err(Error::refused(code, detail));
+    if let Some((code, detail)) = refusal(&mut engine.db.read().await?, &op, &steps).await? {
+        let others = || op.status.requests().iter().copied().filter(|request| *request != "retry").collect();
+        let illegal = || Error::illegal(detail, op.status.as_str(), others());
+        return Err(if code == Code::InvalidState { illegal() } else { Error::refused(code, detail) });
     }
     if let Some(key) = engine.kind(&op).ended_by(&op) {
         let live = operation::find_live(&mut engine.db.read().await?, &key).await?;

@@ -88,7 +88,7 @@ async fn newest(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step, Att
     });
     let Some((step, newest)) = newest else {
         let detail = format!("The operation is {} and has no transaction that waits for a block.", op.status);
-        return Err(Error::refused(Code::InvalidState, detail));
+        return Err(op.illegal(detail));
     };
     Ok((op, step, newest))
 }

@@ -34,7 +34,12 @@ impl Held {
 
     /// Holds an operation, if this process does not hold it yet.
     pub fn hold(&self, id: &str) -> Option<Hold> {
-        if self.ids().contains_key(id) { None } else { self.wake(id) }
+        if self.contains(id) { None } else { self.wake(id) }
+    }
+
+    /// Whether this process holds it.
+    pub fn contains(&self, id: &str) -> bool {
+        self.ids().contains_key(id)
     }
 
     /// The number of held operations.

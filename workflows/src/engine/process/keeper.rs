@@ -97,6 +97,7 @@ impl Keeper<'_> {
             self.network.followed_here.store(holds, Ordering::Relaxed);
             if !holds {
                 self.held = None;
+                rebroadcast::raise_own(self.engine, self.network).await?;
                 return Ok(PAUSE);
             }
             self.held = Some(Instant::now());

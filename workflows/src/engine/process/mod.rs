@@ -3,10 +3,11 @@
 
 pub mod intake;
 pub mod keeper;
+pub mod queue_worker;
 pub mod submitter;
 pub mod worker;
 
-mod held;
-mod job;
+pub(crate) mod held;
+pub(crate) mod job;
 mod listener;
 mod poll;
