@@ -1,0 +1,133 @@
+//! The lane of an endpoint: takes its due deliveries, sends them, stores the answers, until nothing is due.
+
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use muniment_domain::Result;
+use muniment_domain::delivery::claim::{self, Claim};
+use muniment_domain::delivery::record::Verdict;
+use muniment_domain::delivery::{again, record};
+use muniment_domain::point::Point;
+use tokio::sync::Semaphore;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use crate::delivery::courier::Courier;
+use crate::delivery::send;
+use crate::engine::process::held::{Held, Hold};
+use crate::engine::process::job;
+use crate::engine::queue;
+
+/// Deliveries that a lane takes at once, and while its endpoint fails. Each batch is two commits. Even if every request hangs, a batch ends
+/// before its claims do.
+const BATCH: i64 = 32;
+const BATCH_FAILING: i64 = 16;
+/// Lanes that send at once, and those of failing endpoints. With the batch it bounds the memory.
+const LANES: usize = 64;
+const LANES_FAILING: usize = 16;
+/// Events of a recovery that one commit looks at.
+const RECOVERED: i64 = 200;
+
+/// The lanes of this process.
+#[derive(Clone)]
+pub struct Lanes {
+    courier: Arc<Courier>,
+    held: Held,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+    room: Arc<Semaphore>,
+    room_failing: Arc<Semaphore>,
+    failing: Arc<Mutex<HashSet<String>>>,
+}
+
+impl Lanes {
+    /// None is open yet.
+    pub fn new(courier: Arc<Courier>, stop: CancellationToken) -> Self {
+        Self {
+            courier,
+            held: Held::default(),
+            tasks: TaskTracker::new(),
+            stop,
+            room: Arc::new(Semaphore::new(LANES)),
+            room_failing: Arc::new(Semaphore::new(LANES_FAILING)),
+            failing: Arc::default(),
+        }
+    }
+
+    /// Opens the lane of an endpoint, or makes the open one look again.
+    pub fn wake(&self, endpoint_id: &str) {
+        if let Some(hold) = self.held.wake(endpoint_id) {
+            let lanes = self.clone();
+            self.tasks.spawn(async move { lanes.run(hold).await });
+        }
+    }
+
+    /// Whether the lane of an endpoint is open in this process. It may end at any moment.
+    pub fn is_open(&self, endpoint_id: &str) -> bool {
+        self.held.contains(endpoint_id)
+    }
+
+    /// Waits for the requests in progress.
+    pub async fn drain(&self) {
+        self.tasks.close();
+        self.tasks.wait().await;
+    }
+
+    async fn run(&self, hold: Hold) {
+        let mut next = Some(hold);
+        while let Some(hold) = next {
+            loop {
+                if self.stop.is_cancelled() {
+                    return;
+                }
+                // Outside of the limit of time of a turn: a room can be full of endpoints that hang. It is never closed.
+                let _place = self.room_of(hold.id()).acquire().await;
+                match job::attempt(self.turn(hold.id())).await {
+                    Ok(true) => {}
+                    Ok(false) => break,
+                    Err(why) => {
+                        tracing::error!(endpoint.id = hold.id(), "deliveries are left to the sweep: {why}");
+                        break;
+                    }
+                }
+            }
+            next = hold.end();
+        }
+    }
+
+    /// One batch. Returns whether more can be due.
+    async fn turn(&self, endpoint_id: &str) -> Result<bool> {
+        let db = &self.courier.db;
+        let mut tx = db.begin().await?;
+        let batch = match claim::take(&mut tx, endpoint_id, BATCH, BATCH_FAILING).await? {
+            Claim::Nothing => return Ok(false),
+            Claim::Recovery => {
+                again::recover_page(&mut tx, endpoint_id, RECOVERED).await?;
+                tx.commit(Point::FanOut).await?;
+                return Ok(true);
+            }
+            Claim::Batch(batch) => batch,
+        };
+        tx.commit(Point::Claim).await?;
+        let outcomes = send::all(&self.courier, &batch).await;
+        let mut tx = db.begin().await?;
+        if let Some(next) = record::store(&mut tx, endpoint_id, &outcomes).await? {
+            queue::wake_id(&mut tx, queue::DELIVERY, endpoint_id, next).await?;
+        }
+        tx.commit(Point::Deliver).await?;
+        if outcomes.iter().any(|outcome| outcome.verdict == Verdict::Delivered) {
+            self.failing().remove(endpoint_id);
+        } else {
+            self.failing().insert(endpoint_id.to_owned());
+        }
+        Ok(true)
+    }
+
+    fn room_of(&self, endpoint_id: &str) -> &Semaphore {
+        if self.failing().contains(endpoint_id) { &self.room_failing } else { &self.room }
+    }
+
+    fn failing(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+        self.failing.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
