@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::approval_request::About;
 use crate::compliance;
 use crate::investor::{erasure, suspension};
-use crate::operator::abandon;
+use crate::operator::{abandon, chain_history, close_nonce};
 use crate::payout::{approval as payout_approval, entitlement, reclaim, reissue};
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -36,6 +36,10 @@ pub enum Action {
     Reclaim(reclaim::Request),
     /// Abandons an operation that moves value.
     Abandon(abandon::Request),
+    /// Closes a used nonce that nothing explains.
+    CloseNonce(close_nonce::Request),
+    /// Accepts the new history of a halted chain.
+    AcceptHistory(chain_history::Request),
     /// Cancels an offering.
     CancelOffering(offering::Request),
     /// Ends the suspension of an investor.
@@ -84,6 +88,8 @@ impl Action {
             Self::Reissue(_) => "reissue",
             Self::Reclaim(_) => "reclaim",
             Self::Abandon(_) => "abandon",
+            Self::CloseNonce(_) => "close_nonce",
+            Self::AcceptHistory(_) => "accept_history",
             Self::CancelOffering(_) => offering::CANCEL,
             Self::Reinstate(_) => "reinstate",
             Self::EraseInvestor(_) => "erase_investor",
@@ -106,6 +112,7 @@ impl Action {
             | Self::Reissue(_)
             | Self::Reclaim(_)
             | Self::Abandon(_)
+            | Self::CloseNonce(_)
             | Self::CancelOffering(_)
             | Self::Reinstate(_)
             | Self::EraseInvestor(_)
@@ -114,7 +121,8 @@ impl Action {
             | Self::SetRoles(_)
             | Self::ChangeAccess(_)
             | Self::CreateApiKey(_)
-            | Self::ChangePolicies(_) => &[Role::Admin],
+            | Self::ChangePolicies(_)
+            | Self::AcceptHistory(_) => &[Role::Admin],
         }
     }
 
@@ -125,7 +133,7 @@ impl Action {
 
     /// Whether its execution must ask the chain. Such an action is executed by the engine, not in the commit of the approval.
     pub const fn asks_chain(&self) -> bool {
-        matches!(self, Self::Abandon(_))
+        matches!(self, Self::Abandon(_) | Self::CloseNonce(_) | Self::AcceptHistory(_))
     }
 
     /// What the approval shows.
@@ -138,6 +146,8 @@ impl Action {
             Self::Reissue(list) => list.about(),
             Self::Reclaim(request) => request.about(),
             Self::Abandon(request) => request.about(),
+            Self::CloseNonce(request) => request.about(),
+            Self::AcceptHistory(request) => request.about(),
             Self::CancelOffering(request) => request.about(),
             Self::Reinstate(request) => request.about(),
             Self::EraseInvestor(request) => request.about(),
@@ -160,6 +170,8 @@ impl Action {
             Self::Reissue(list) => reissue::check(tx, list).await,
             Self::Reclaim(request) => reclaim::check(tx, request).await,
             Self::Abandon(request) => abandon::check(tx, request).await,
+            Self::CloseNonce(request) => close_nonce::check(tx, request).await,
+            Self::AcceptHistory(request) => chain_history::check(tx, request).await,
             Self::CancelOffering(request) => offering::check(tx, request).await,
             Self::Reinstate(request) => request.check(tx).await,
             Self::EraseInvestor(request) => request.check(tx).await,
@@ -190,7 +202,8 @@ impl Action {
             Self::Compliance(request) => {
                 let op = compliance::request(tx, &request, by).await?;
                 match op.batch_id {
-                    Some(batch_id) => Ok(Done { operation_id: None, batch_id: Some(batch_id) }),
+                    // The operation on one token is named; the others are found by the batch.
+                    Some(batch_id) => Ok(Done { operation_id: Some(op.id), batch_id: Some(batch_id) }),
                     None => Ok(Done::operation(&op)),
                 }
             }
@@ -212,10 +225,10 @@ impl Action {
             }
             Self::Reclaim(request) => Ok(Done::operation(&reclaim::request(tx, &request, by).await?)),
             Self::CancelOffering(request) => offering::end(tx, &request, by).await.map(|_| Done::default()),
-            Self::Abandon(request) => Err(Error::Unreadable {
-                what: "operation",
-                id: request.operation_id,
-                why: "only the engine can abandon it, because that asks the chain".to_owned(),
+            Self::Abandon(_) | Self::CloseNonce(_) | Self::AcceptHistory(_) => Err(Error::Unreadable {
+                what: "approval of",
+                id: self.about().subject_id,
+                why: "only the engine can execute it, because that asks the chain".to_owned(),
             }),
         }
     }

@@ -24,7 +24,7 @@ use crate::approval::action::Action;
 use crate::approval_request::{self, NewRequest, lone_admin};
 use crate::engine::Engine;
 use crate::engine::queue;
-use crate::operator::abandon;
+use crate::operator::{abandon, chain_history, close_nonce};
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -221,11 +221,27 @@ async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     tx.commit(Point::Approval).await
 }
 
+/// An approved action whose questions to the chain are answered.
+enum Examined {
+    Abandon(Box<abandon::Examined>),
+    CloseNonce(Box<close_nonce::Examined>),
+    AcceptHistory(Box<chain_history::Examined>),
+}
+
 /// Executes an approved action that asks the chain. While the chain is not available, it waits.
 async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     let outcome = match a.verified_payload().and_then(|payload| Action::read(&a.id, payload)) {
         Ok(Action::Abandon(request)) => {
-            abandon::examine_agreed(engine, &request).await.map(|examined| (examined, request.reason))
+            let examined = abandon::examine_agreed(engine, &request).await;
+            examined.map(|examined| (Examined::Abandon(Box::new(examined)), request.reason))
+        }
+        Ok(Action::CloseNonce(request)) => {
+            let examined = close_nonce::examine_agreed(engine, &request).await;
+            examined.map(|examined| (Examined::CloseNonce(Box::new(examined)), request.reason))
+        }
+        Ok(Action::AcceptHistory(request)) => {
+            let examined = chain_history::examine_agreed(engine, &request).await;
+            examined.map(|examined| (Examined::AcceptHistory(Box::new(examined)), request.reason))
         }
         Ok(other) => Err(Error::Unreadable {
             what: "approval",
@@ -238,7 +254,12 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     match outcome {
         Ok((examined, reason)) => {
             let reason = format!("{reason} (requested by {}, {})", a.maker, a.id);
-            abandon::write(&mut tx, examined, a.checker.as_deref().unwrap_or_default(), &reason).await?;
+            let checker = a.checker.as_deref().unwrap_or_default();
+            match examined {
+                Examined::Abandon(examined) => abandon::write(&mut tx, *examined, checker, &reason).await?,
+                Examined::CloseNonce(examined) => close_nonce::write(&mut tx, *examined, checker, &reason).await?,
+                Examined::AcceptHistory(examined) => chain_history::write(&mut tx, *examined, checker, &reason).await?,
+            }
             approval::transition(&mut tx, &mut a, Move::Execute, "engine", "executed").await?;
         }
         Err(Error::Refused { code: Code::ChainUnavailable, detail }) => {

@@ -31,6 +31,20 @@ pub struct About {
     pub live_key: String,
 }
 
+impl About {
+    /// A decision about an operation. At most one of each kind waits for an operation.
+    pub fn of_operation(decision: &str, id: &str, reason: &str) -> Self {
+        Self {
+            subject_type: "operation",
+            subject_id: id.to_owned(),
+            offering_id: None,
+            amount: None,
+            reason: Some(reason.to_owned()),
+            live_key: format!("{decision}:{id}"),
+        }
+    }
+}
+
 /// An action that was validated and needs an approval.
 #[derive(Clone, Debug)]
 pub struct NewRequest {

@@ -11,14 +11,19 @@ use muniment_activities::token;
 use muniment_activities::token::force_transfer::ForceTransfer;
 use muniment_activities::token::freeze::Freeze;
 use muniment_activities::token::lock::Lock;
+use muniment_activities::token::pause::Pause;
 use muniment_activities::token::recover::Recovery;
+use muniment_activities::token::redeem::Redeem;
+use muniment_activities::token::reinstate::Reinstate;
+use muniment_activities::token::release_lock::ReleaseLock;
 use muniment_activities::token::restrict::Restrict;
 use muniment_activities::token::unfreeze::Unfreeze;
 use muniment_activities::token::unlock::Unlock;
+use muniment_activities::token::unpause::Unpause;
 use muniment_activities::token::unrestrict::Unrestrict;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;
-use muniment_domain::{Error, Result, event, wallet};
+use muniment_domain::{Error, Result, wallet};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -49,6 +54,16 @@ pub enum Call {
     /// Moves a lost wallet.
     #[serde(rename = "recovery")]
     Recover(Recovery),
+    /// Takes the retirement of a wallet back.
+    Reinstate(Reinstate),
+    /// Burns units of a holder.
+    Redeem(Redeem),
+    /// Frees locked units before their time.
+    ReleaseLock(ReleaseLock),
+    /// Pauses the token.
+    Pause(Pause),
+    /// Ends the pause of the token.
+    Unpause(Unpause),
 }
 
 impl Call {
@@ -82,6 +97,23 @@ impl Call {
                 lost: r.lost_address,
                 replacement: r.new_address,
             }),
+            Request::Reinstate(r) => {
+                Self::Reinstate(Reinstate { op_id: context.operation_number(tx).await?, account: r.address })
+            }
+            Request::Redeem(r) => Self::Redeem(Redeem {
+                line: line(r.address, &r.quantity)?,
+                op_id: context.operation_number(tx).await?,
+                partition: r.partition,
+            }),
+            Request::ReleaseLock(r) => Self::ReleaseLock(ReleaseLock {
+                line: line(r.address, &r.quantity)?,
+                op_id: context.operation_number(tx).await?,
+                partition: r.partition,
+                release_at: r.release_at.timestamp().cast_unsigned(),
+                new_release_at: r.new_release_at.map_or(0, |at| at.timestamp().cast_unsigned()),
+            }),
+            Request::Pause(_) => Self::Pause(Pause {}),
+            Request::Unpause(_) => Self::Unpause(Unpause {}),
         })
     }
 
@@ -109,7 +141,11 @@ impl Call {
             Self::Lock(call) => Some(call.op_id),
             Self::ForceTransfer(call) => Some(call.op_id),
             Self::Recover(call) => Some(call.op_id),
+            Self::Reinstate(call) => Some(call.op_id),
+            Self::Redeem(call) => Some(call.op_id),
+            Self::ReleaseLock(call) => Some(call.op_id),
             Self::Freeze(_) | Self::Unfreeze(_) | Self::Unlock(_) | Self::Restrict(_) | Self::Unrestrict(_) => None,
+            Self::Pause(_) | Self::Unpause(_) => None,
         }
     }
 
@@ -124,6 +160,11 @@ impl Call {
             Self::Unrestrict(call) => call.calldata(token),
             Self::ForceTransfer(call) => call.calldata(token),
             Self::Recover(call) => call.calldata(token),
+            Self::Reinstate(call) => call.calldata(token),
+            Self::Redeem(call) => call.calldata(token),
+            Self::ReleaseLock(call) => call.calldata(token),
+            Self::Pause(call) => call.calldata(token),
+            Self::Unpause(call) => call.calldata(token),
         }
     }
 
@@ -138,6 +179,11 @@ impl Call {
             Self::Unrestrict(call) => call.effect(receipt, token),
             Self::ForceTransfer(call) => call.effect(receipt, token),
             Self::Recover(call) => call.effect(receipt, token),
+            Self::Reinstate(call) => call.effect(receipt, token),
+            Self::Redeem(call) => call.effect(receipt, token),
+            Self::ReleaseLock(call) => call.effect(receipt, token),
+            Self::Pause(call) => call.effect(receipt, token),
+            Self::Unpause(call) => call.effect(receipt, token),
         }
     }
 
@@ -153,37 +199,46 @@ impl Call {
             Self::Unrestrict(call) => {
                 (false, token::partition(chain, token, call.partition, at).await?.restricted, "restricted")
             }
+            Self::Pause(_) => (true, token::is_paused(chain, token, at).await?, "paused"),
+            Self::Unpause(_) => (false, token::is_paused(chain, token, at).await?, "paused"),
             Self::Lock(_) | Self::Unlock(_) | Self::ForceTransfer(_) | Self::Recover(_) => return Ok(None),
+            Self::Reinstate(_) | Self::Redeem(_) | Self::ReleaseLock(_) => return Ok(None),
         };
         Ok((expected != found).then(|| format!("{what} at the final block: {found}, but the proof shows {expected}")))
     }
 
     /// Applies a final effect to the domain. Balances, locks, freezes and restrictions are not written here: they follow from the token's
     /// own events.
-    pub async fn settle(&self, tx: &mut Tx, op: &Operation, tx_hash: B256, block_number: i64) -> Result<()> {
+    pub async fn settle(&self, tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
         match self {
             Self::Freeze(Freeze { account, .. }) | Self::Unfreeze(Unfreeze { account, .. }) => {
-                write_wallet_event(tx, op, *account, tx_hash, block_number).await
+                write_wallet_event(tx, op, *account, tx_hash).await
             }
-            Self::Recover(call) => recovery::settle(tx, op, call, tx_hash, block_number).await,
-            Self::Restrict(call) => offering::on_restriction(tx, op, call.partition).await,
+            Self::Recover(call) => recovery::settle(tx, op, call, tx_hash).await,
+            Self::Reinstate(Reinstate { account, .. }) => {
+                wallet::record_reinstatement(tx, *account).await?;
+                write_wallet_event(tx, op, *account, tx_hash).await
+            }
+            Self::Restrict(call) => offering::on_restriction(tx, op, Some(call.partition)).await,
+            Self::Pause(_) => offering::on_restriction(tx, op, None).await,
             Self::Lock(_) | Self::Unlock(_) | Self::Unrestrict(_) | Self::ForceTransfer(_) => Ok(()),
+            Self::Redeem(_) | Self::ReleaseLock(_) | Self::Unpause(_) => Ok(()),
         }
     }
 }
 
 /// Writes the event of an operation about a wallet. A wallet without a row in the database is named by its address.
-async fn write_wallet_event(tx: &mut Tx, op: &Operation, account: Address, hash: B256, block: i64) -> Result<()> {
+async fn write_wallet_event(tx: &mut Tx, op: &Operation, account: Address, hash: B256) -> Result<()> {
     let id = wallet::find(tx, account).await?.map_or_else(|| account.to_checksum(None), |wallet| wallet.id);
     let data = json!({ "address": account.to_checksum(None), "offering_id": op.offering_id, "operation_id": op.id,
         "tx_hash": hash.to_string() });
-    write_event(tx, op, &id, block, data).await
+    write_event(tx, op, &id, data).await
 }
 
 /// Writes the event that the table names for an operation.
-pub async fn write_event(tx: &mut Tx, op: &Operation, wallet_id: &str, block: i64, data: Value) -> Result<()> {
+pub async fn write_event(tx: &mut Tx, op: &Operation, wallet_id: &str, data: Value) -> Result<()> {
     match row_of(op)?.event {
-        Some(name) => event::write(tx, name, "wallet", wallet_id, block, data).await,
+        Some(name) => wallet::write_event(tx, name, wallet_id, data).await,
         None => Ok(()),
     }
 }

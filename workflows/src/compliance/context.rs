@@ -27,12 +27,15 @@ pub enum Subject {
     Address(Address),
     /// A partition.
     Partition(u32),
+    /// The whole token.
+    Token,
 }
 
 impl Subject {
     /// The type and the id that API responses show.
-    pub fn type_and_id(self) -> (&'static str, String) {
+    pub fn type_and_id(self, offering_id: &str) -> (&'static str, String) {
         match self {
+            Self::Token => ("offering", offering_id.to_owned()),
             Self::Partition(number) => ("partition", number.to_string()),
             Self::Address(address) => ("address", address.to_checksum(None)),
         }
@@ -86,11 +89,16 @@ impl TokenContext {
             subject_id: self.key(*subject),
             wallet_address: Hex(match subject {
                 Subject::Address(address) => *address,
-                Subject::Partition(_) => self.token,
+                Subject::Partition(_) | Subject::Token => self.token,
             }),
             quantity: Dec(0),
         };
         operation_item::insert(tx, operation_id, ITEM_TYPE, &subjects.iter().map(item).collect::<Vec<_>>()).await
+    }
+
+    /// Frees one subject of an operation.
+    pub async fn release_item(&self, tx: &mut Tx, operation_id: &str, subject: Subject) -> Result<()> {
+        operation_item::release_subject(tx, operation_id, ITEM_TYPE, &self.key(subject)).await
     }
 
     fn key(&self, subject: Subject) -> String {
@@ -98,6 +106,7 @@ impl TokenContext {
         match subject {
             Subject::Address(address) => format!("{chain}:{token}:{}", Hex(address)),
             Subject::Partition(number) => format!("{chain}:{token}:partition:{number}"),
+            Subject::Token => format!("{chain}:{token}"),
         }
     }
 }

@@ -28,7 +28,7 @@ impl OperationKind for Row {
 
 impl Effect for Call {
     fn settle<'a>(&'a self, tx: &'a mut Tx, op: &'a Operation, at: Inclusion) -> BoxFuture<'a, Result<()>> {
-        Self::settle(self, tx, op, at.tx_hash, at.block_number).boxed()
+        Self::settle(self, tx, op, at.tx_hash).boxed()
     }
 
     fn contradicted_by_chain<'a>(

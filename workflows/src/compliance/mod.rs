@@ -1,17 +1,20 @@
-//! Compliance operations: freeze, lock and restrict, their ends, forced transfer and recovery. They are the eight rows of one
+//! Compliance operations: freeze, lock, restrict and pause, their ends, forced transfer, redemption and recovery. They are the rows of one
 //! [table](TABLE); this file does for all of them what one row needs. Read `table` first, then `request` (the bodies), `rule` (the checks)
 //! and `call` (the contract calls and their effects).
 //!
 //! # A freeze and its end
 //!
 //! 1. `POST /blockchain/freeze` (`api/src/compliance/`) checks the rules of its row: forbidden addresses, the reason, and that no operation
-//!    on the same subject is unfinished. The last rule keeps an unfreeze in one lane from overtaking a freeze in another.
-//! 2. A freeze, a lock and a restriction take one person, because speed counts. The operation is accepted in the same commit.
-//! 3. Their ends, a forced transfer and a recovery take two people. The handler stores an approval; the operation exists only after it.
+//!    on the same subject is under way. The last rule keeps an unfreeze in one lane from overtaking a freeze in another. An operation that
+//!    failed never blocks a freeze or a pause: it takes the subject over, and the failed one can no longer be retried (`takeover`).
+//! 2. A freeze, a lock, a restriction and a pause take one person, because speed counts. The operation is accepted in the same commit.
+//! 3. Their ends, a forced transfer, a redemption and a recovery take two people. The handler stores an approval; the operation exists only
+//!    after it.
 //! 4. The engine takes the operation to the chain. The settlement writes the event about the wallet.
-//! 5. A restriction pauses the offering of its partition, also when the ledger shows that somebody else restricted it.
+//! 5. A restriction pauses the offering of its partition, and a pause the offering of its token, also when the ledger shows that somebody
+//!    else did it.
 //! 6. A recovery moves balances, locks and freeze of every partition in one contract transaction. Its settlement points the investor's
-//!    wallet, open subscriptions and unpaid entitlements to the new address.
+//!    wallet, open subscriptions and unpaid entitlements to the new address. A reinstatement takes back only the retirement.
 
 mod call;
 mod context;
@@ -20,6 +23,7 @@ mod recovery;
 mod request;
 mod rule;
 pub(crate) mod table;
+mod takeover;
 
 use muniment_activities::contract::operation::payload_hash;
 use muniment_domain::db::Tx;
@@ -29,11 +33,12 @@ use muniment_domain::{Code, Error, Result, wallet};
 pub use call::Call;
 pub use context::{Subject, TokenContext};
 pub use request::{
-    ALL_OFFERINGS, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request,
-    UnlockRequest,
+    ALL_OFFERINGS, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest,
+    RedeemRequest, ReleaseLockRequest, Request, TokenRequest, UnlockRequest,
 };
 pub use table::{People, Row, Subjects, TABLE, row};
 
+use self::rule::Rule;
 use crate::approval_request::About;
 use crate::engine::queue;
 use crate::requester::Requester;
@@ -94,7 +99,7 @@ async fn accept(
     by: &Requester,
 ) -> Result<Operation> {
     let (row, calldata) = (request.row(), call.calldata(context.token));
-    let (subject_type, subject_id) = request.subject().type_and_id();
+    let (subject_type, subject_id) = request.subject().type_and_id(&context.offering.id);
     let step = NewStep {
         name: row.function,
         target: context.token,
@@ -118,6 +123,9 @@ async fn accept(
         steps: vec![step],
     };
     let op = operation::insert(tx, new).await?;
+    if row.rules.contains(&Rule::OnlyFailedOperations) {
+        takeover::take_over(tx, context, &request.subjects(), &op).await?;
+    }
     context.insert_items(tx, &op.id, &request.subjects()).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
@@ -129,6 +137,7 @@ impl Request {
         let terms = self.terms();
         match self.row().subject {
             Subjects::Partition => Subject::Partition(terms.partition),
+            Subjects::Token => Subject::Token,
             Subjects::Holder | Subjects::HolderAndRecipient => Subject::Address(terms.holder.1),
         }
     }
@@ -145,7 +154,7 @@ impl Request {
     /// What an approval shows, and the key that lets the same request wait only once.
     pub fn about(&self) -> About {
         let (offering_id, terms) = (self.offering_id(), self.terms());
-        let (subject_type, subject_id) = self.subject().type_and_id();
+        let (subject_type, subject_id) = self.subject().type_and_id(offering_id);
         let case = terms.case_reference.map(|case| format!(" ({case})")).unwrap_or_default();
         About {
             subject_type,

@@ -49,7 +49,7 @@ async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<()> {
 }
 
 /// Gives the investor the new wallet. Pending mints and payments go there.
-pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256, block_number: i64) -> Result<()> {
+pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256) -> Result<()> {
     let Some(old) = wallet::find(tx, call.lost).await? else { return Ok(()) };
     wallet::record_recovery(tx, &old, call.replacement).await?;
     let offering_id = op.offering_id.as_deref().unwrap_or_default();
@@ -57,5 +57,5 @@ pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256,
     entitlement::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
     let data = json!({ "address": call.lost.to_checksum(None), "successor": call.replacement.to_checksum(None),
         "offering_id": op.offering_id, "operation_id": op.id, "tx_hash": tx_hash.to_string(), "subscriptions": moved });
-    write_event(tx, op, &old.id, block_number, data).await
+    write_event(tx, op, &old.id, data).await
 }

@@ -3,7 +3,7 @@
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
 use muniment_domain::reason::{ForceReason, Reason};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
 
 use super::table::{self, People, Row};
@@ -31,6 +31,16 @@ pub enum Request {
     ForceTransfer(ForceTransferRequest),
     /// Moves a lost wallet to a new one.
     Recover(RecoverRequest),
+    /// Takes the retirement of a recovered wallet back.
+    Reinstate(AddressRequest),
+    /// Burns units of a holder.
+    Redeem(RedeemRequest),
+    /// Frees locked units before their time.
+    ReleaseLock(ReleaseLockRequest),
+    /// Pauses the token.
+    Pause(TokenRequest),
+    /// Ends the pause of the token.
+    Unpause(TokenRequest),
 }
 
 /// The reason for an operation. It is stored with the operation.
@@ -41,6 +51,7 @@ pub struct Cause {
     /// The case in the operator's own files.
     pub case_reference: Option<String>,
     /// The SHA-256 of the supporting document.
+    #[serde(serialize_with = "optional_digits")]
     pub document_sha256: Option<B256>,
 }
 
@@ -51,12 +62,12 @@ impl Cause {
     }
 }
 
-/// The body of a freeze or an unfreeze.
+/// The body of a freeze, an unfreeze or a reinstatement.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AddressRequest {
     /// The offering.
     pub offering_id: String,
-    /// The address that is frozen or unfrozen.
+    /// The address that is frozen, unfrozen or reinstated.
     pub address: Address,
     /// The reason.
     #[serde(flatten)]
@@ -95,6 +106,52 @@ pub struct UnlockRequest {
     pub cause: Cause,
 }
 
+/// The body of a release of a lock.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ReleaseLockRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The holder.
+    pub address: Address,
+    /// The partition of the units.
+    pub partition: u32,
+    /// The quantity, in the token's decimals.
+    pub quantity: String,
+    /// The time at which the lock ends now.
+    pub release_at: DateTime<Utc>,
+    /// The earlier time at which it shall end; none for at once.
+    pub new_release_at: Option<DateTime<Utc>>,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of a redemption.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct RedeemRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The holder.
+    pub address: Address,
+    /// The partition of the units.
+    pub partition: u32,
+    /// The quantity, in the token's decimals.
+    pub quantity: String,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
+/// The body of a pause, and of its end.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct TokenRequest {
+    /// The offering.
+    pub offering_id: String,
+    /// The reason.
+    #[serde(flatten)]
+    pub cause: Cause,
+}
+
 /// The body of a restriction, and of its end.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartitionRequest {
@@ -125,6 +182,7 @@ pub struct ForceTransferRequest {
     /// The case in the operator's own files.
     pub case_reference: Option<String>,
     /// The SHA-256 of the legal document.
+    #[serde(serialize_with = "digits")]
     pub document_sha256: B256,
 }
 
@@ -142,7 +200,17 @@ pub struct RecoverRequest {
     /// The case in the operator's own files.
     pub case_reference: Option<String>,
     /// The SHA-256 of the proof of the investor's identity.
+    #[serde(serialize_with = "digits")]
     pub evidence_document_sha256: B256,
+}
+
+/// A SHA-256 as the API takes it: 64 hexadecimal digits.
+fn digits<S: Serializer>(digest: &B256, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_str(&format_args!("{digest:x}"))
+}
+
+fn optional_digits<S: Serializer>(digest: &Option<B256>, serializer: S) -> Result<S::Ok, S::Error> {
+    digest.map(|digest| format!("{digest:x}")).serialize(serializer)
 }
 
 /// An address with the JSON pointer of its field.
@@ -161,6 +229,8 @@ pub struct Terms<'a> {
     pub quantity: &'a str,
     /// The end of a lock.
     pub release_at: DateTime<Utc>,
+    /// The end to which a lock is brought forward.
+    pub new_release_at: Option<DateTime<Utc>>,
     /// The reason, as an approval shows it.
     pub reason: &'static str,
     /// The case, as an approval shows it.
@@ -179,6 +249,11 @@ impl Request {
             Self::Unrestrict(_) => &table::UNRESTRICT,
             Self::ForceTransfer(_) => &table::FORCE_TRANSFER,
             Self::Recover(_) => &table::RECOVER,
+            Self::Reinstate(_) => &table::REINSTATE,
+            Self::Redeem(_) => &table::REDEEM,
+            Self::ReleaseLock(_) => &table::RELEASE_LOCK,
+            Self::Pause(_) => &table::PAUSE,
+            Self::Unpause(_) => &table::UNPAUSE,
         }
     }
 
@@ -190,8 +265,11 @@ impl Request {
     /// The offering, or [`ALL_OFFERINGS`] for a recovery.
     pub fn offering_id(&self) -> &str {
         match self {
-            Self::Freeze(r) | Self::Unfreeze(r) => &r.offering_id,
+            Self::Freeze(r) | Self::Unfreeze(r) | Self::Reinstate(r) => &r.offering_id,
             Self::Lock(r) => &r.offering_id,
+            Self::ReleaseLock(r) => &r.offering_id,
+            Self::Redeem(r) => &r.offering_id,
+            Self::Pause(r) | Self::Unpause(r) => &r.offering_id,
             Self::Unlock(r) => &r.offering_id,
             Self::Restrict(r) | Self::Unrestrict(r) => &r.offering_id,
             Self::ForceTransfer(r) => &r.offering_id,
@@ -202,7 +280,7 @@ impl Request {
     /// The fields that rules and approvals read.
     pub fn terms(&self) -> Terms<'_> {
         match self {
-            Self::Freeze(r) | Self::Unfreeze(r) => {
+            Self::Freeze(r) | Self::Unfreeze(r) | Self::Reinstate(r) => {
                 Terms { holder: ("/address", r.address), ..Terms::of_cause(&r.cause) }
             }
             Self::Lock(r) => Terms {
@@ -212,6 +290,21 @@ impl Request {
                 release_at: r.release_at,
                 ..Terms::of_cause(&r.cause)
             },
+            Self::ReleaseLock(r) => Terms {
+                holder: ("/address", r.address),
+                partition: r.partition,
+                quantity: &r.quantity,
+                release_at: r.release_at,
+                new_release_at: r.new_release_at,
+                ..Terms::of_cause(&r.cause)
+            },
+            Self::Redeem(r) => Terms {
+                holder: ("/address", r.address),
+                partition: r.partition,
+                quantity: &r.quantity,
+                ..Terms::of_cause(&r.cause)
+            },
+            Self::Pause(r) | Self::Unpause(r) => Terms::of_cause(&r.cause),
             Self::Unlock(r) => {
                 Terms { holder: ("/address", r.address), partition: r.partition, ..Terms::of_cause(&r.cause) }
             }
@@ -240,14 +333,19 @@ impl Request {
         match self {
             Self::Freeze(AddressRequest { cause, .. })
             | Self::Unfreeze(AddressRequest { cause, .. })
+            | Self::Reinstate(AddressRequest { cause, .. })
+            | Self::Redeem(RedeemRequest { cause, .. })
+            | Self::ReleaseLock(ReleaseLockRequest { cause, .. })
+            | Self::Pause(TokenRequest { cause, .. })
+            | Self::Unpause(TokenRequest { cause, .. })
             | Self::Lock(LockRequest { cause, .. })
             | Self::Unlock(UnlockRequest { cause, .. })
             | Self::Restrict(PartitionRequest { cause, .. })
             | Self::Unrestrict(PartitionRequest { cause, .. }) => json!(cause),
             Self::ForceTransfer(r) => json!({ "reason_code": r.reason_code, "case_reference": r.case_reference,
-                "document_sha256": r.document_sha256 }),
+                "document_sha256": format!("{:x}", r.document_sha256) }),
             Self::Recover(r) => json!({ "investor_id": r.investor_id, "case_reference": r.case_reference,
-                "evidence_document_sha256": r.evidence_document_sha256 }),
+                "evidence_document_sha256": format!("{:x}", r.evidence_document_sha256) }),
         }
     }
 }

@@ -25,6 +25,8 @@ pub enum Rule {
     ReleaseTimeValid,
     /// No other operation on one of the subjects is unfinished, so that an unfreeze never overtakes a freeze.
     NoOperationInProgress,
+    /// The same, but an operation that failed does not count: this one takes its subjects over (`takeover.rs`).
+    OnlyFailedOperations,
     /// The holder was not recovered to another address.
     HolderNotRecovered,
     /// The recipient was not recovered to another address.
@@ -41,6 +43,14 @@ pub enum Rule {
     UnlockedBalanceSuffices,
     /// The partition is restricted.
     PartitionRestricted,
+    /// The holder was recovered to another address.
+    HolderRecovered,
+    /// The new release time is in the future and before the present one.
+    ReleaseEarlier,
+    /// The holder has units locked until exactly the release time.
+    LockSuffices,
+    /// The token is paused.
+    TokenPaused,
 }
 
 impl TokenContext {
@@ -54,7 +64,8 @@ impl TokenContext {
             Rule::PartitionExists => self.partition_exists(tx, terms.partition).await,
             Rule::QuantityValid => self.units(terms.quantity).map(drop),
             Rule::ReleaseTimeValid => release_time_valid(tx, terms),
-            Rule::NoOperationInProgress => self.no_operation_in_progress(tx, subjects).await,
+            Rule::NoOperationInProgress => self.no_operation_in_progress(tx, subjects, false).await,
+            Rule::OnlyFailedOperations => self.no_operation_in_progress(tx, subjects, true).await,
             Rule::HolderNotRecovered => self.not_recovered(tx, holder).await,
             Rule::RecipientNotRecovered => self.not_recovered(tx, recipient).await,
             Rule::RecipientEmpty => self.is_empty(tx, recipient).await,
@@ -63,6 +74,10 @@ impl TokenContext {
             Rule::BalanceSuffices => self.balance_suffices(tx, terms).await,
             Rule::UnlockedBalanceSuffices => self.unlocked_balance_suffices(tx, terms).await,
             Rule::PartitionRestricted => self.is_restricted(tx, terms.partition).await,
+            Rule::HolderRecovered => self.recovered(tx, holder).await,
+            Rule::ReleaseEarlier => release_earlier(tx, terms),
+            Rule::LockSuffices => self.lock_suffices(tx, terms).await,
+            Rule::TokenPaused => self.is_paused(tx).await,
         }
     }
 
@@ -76,10 +91,13 @@ impl TokenContext {
         Err(Error::field("/partition", "partition_unknown", detail))
     }
 
-    async fn no_operation_in_progress(&self, tx: &mut Tx, subjects: &[Subject]) -> Result<()> {
+    async fn no_operation_in_progress(&self, tx: &mut Tx, subjects: &[Subject], but_failed: bool) -> Result<()> {
         for subject in subjects {
             if let Some(id) = self.unfinished_operation(tx, *subject).await? {
                 let other = operation::find(tx, &id).await?;
+                if but_failed && other.needs_attention() {
+                    continue;
+                }
                 let detail = format!(
                     "The operation {id} ({}) on the same subject is {}. Wait until it is finished.",
                     other.kind, other.status
@@ -95,6 +113,14 @@ impl TokenContext {
         let (address, successor) = (address.to_checksum(None), successor.to_checksum(None));
         let detail = format!("{address} was recovered to {successor} and stays frozen permanently.");
         Err(Error::field(pointer, "address_retired", detail))
+    }
+
+    async fn recovered(&self, tx: &mut Tx, (pointer, address): AddressField) -> Result<()> {
+        if holding::successor(tx, &self.offering.id, address).await?.is_some() {
+            return Ok(());
+        }
+        let detail = format!("{} was not recovered, so there is nothing to take back.", address.to_checksum(None));
+        Err(Error::field(pointer, "address_not_recovered", detail))
     }
 
     async fn is_empty(&self, tx: &mut Tx, (pointer, address): AddressField) -> Result<()> {
@@ -132,6 +158,13 @@ impl TokenContext {
         self.suffices(terms, balance.saturating_sub(locked), "are held and not locked")
     }
 
+    async fn lock_suffices(&self, tx: &mut Tx, terms: &Terms<'_>) -> Result<()> {
+        let (holder, partition) = (terms.holder.1, i64::from(terms.partition));
+        let until = terms.release_at.timestamp();
+        let locked = holding::locked_until(tx, &self.offering.id, holder, partition, until).await?;
+        self.suffices(terms, locked, "are locked until exactly this time")
+    }
+
     /// The holder's units in the partition: all of them, and the locked part.
     async fn balance(&self, tx: &mut Tx, terms: &Terms<'_>) -> Result<(u128, u128)> {
         let holding = holding::find(tx, &self.offering.id, terms.holder.1, terms.partition.into()).await?;
@@ -153,6 +186,27 @@ impl TokenContext {
             return Ok(());
         }
         Err(Error::refused(Code::InvalidState, format!("Partition {partition} is not restricted.")))
+    }
+
+    async fn is_paused(&self, tx: &mut Tx) -> Result<()> {
+        if holding::is_paused(tx, &self.offering.id).await? {
+            return Ok(());
+        }
+        Err(Error::refused(Code::InvalidState, "The token is not paused."))
+    }
+}
+
+fn release_earlier(tx: &Tx, terms: &Terms<'_>) -> Result<()> {
+    match terms.new_release_at {
+        Some(at) if at <= tx.now() => {
+            Err(Error::field("/new_release_at", "below_minimum", "Leave the new time out to release the units now."))
+        }
+        Some(at) if at >= terms.release_at => Err(Error::field(
+            "/new_release_at",
+            "above_maximum",
+            "A lock can only be brought forward. Lock the units again to extend it.",
+        )),
+        _ => Ok(()),
     }
 }
 

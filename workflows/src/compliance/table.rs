@@ -46,6 +46,8 @@ pub enum Subjects {
     HolderAndRecipient,
     /// The partition.
     Partition,
+    /// The token.
+    Token,
 }
 
 /// Stops an address from sending, receiving, being minted to and being paid.
@@ -57,7 +59,7 @@ pub static FREEZE: Row = Row {
     people: People::One,
     abandon: People::One,
     subject: Subjects::Holder,
-    rules: &[HolderAllowed, NoOperationInProgress],
+    rules: &[HolderAllowed, OnlyFailedOperations],
     event: Some("wallet.frozen"),
 };
 
@@ -176,8 +178,87 @@ pub static RECOVER: Row = Row {
     event: Some("wallet.recovered"),
 };
 
+/// Takes the retirement of a recovered wallet back. It stays frozen, and units stay where they are.
+pub static REINSTATE: Row = Row {
+    kind: Kind::Reinstate,
+    action: "reinstate",
+    function: "reinstateAddress",
+    arguments: "reinstate",
+    people: People::Two,
+    abandon: People::Two,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, NoOperationInProgress, HolderRecovered],
+    event: Some("wallet.reinstated"),
+};
+
+/// Burns units of a holder: a redemption, a buy-back or a mint by mistake.
+pub static REDEEM: Row = Row {
+    kind: Kind::Redeem,
+    action: "redeem",
+    function: "redeem",
+    arguments: "redeem",
+    people: People::Two,
+    abandon: People::Two,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, PartitionExists, QuantityValid, NoOperationInProgress, BalanceSuffices],
+    event: None,
+};
+
+/// Frees locked units of a holder before their time.
+pub static RELEASE_LOCK: Row = Row {
+    kind: Kind::ReleaseLock,
+    action: "release_lock",
+    function: "releaseLock",
+    arguments: "release_lock",
+    people: People::Two,
+    abandon: People::One,
+    subject: Subjects::Holder,
+    rules: &[HolderAllowed, PartitionExists, QuantityValid, ReleaseEarlier, NoOperationInProgress, LockSuffices],
+    event: None,
+};
+
+/// Stops voluntary transfers, redemptions by holders and mints of a token.
+pub static PAUSE: Row = Row {
+    kind: Kind::Pause,
+    action: "pause",
+    function: "pause",
+    arguments: "pause",
+    people: People::One,
+    abandon: People::One,
+    subject: Subjects::Token,
+    rules: &[OnlyFailedOperations],
+    event: None,
+};
+
+/// Ends the pause of a token.
+pub static UNPAUSE: Row = Row {
+    kind: Kind::Unpause,
+    action: "unpause",
+    function: "unpause",
+    arguments: "unpause",
+    people: People::Two,
+    abandon: People::One,
+    subject: Subjects::Token,
+    rules: &[NoOperationInProgress, TokenPaused],
+    event: None,
+};
+
 /// Every compliance operation.
-pub static TABLE: [&Row; 8] = [&FREEZE, &UNFREEZE, &LOCK, &UNLOCK, &RESTRICT, &UNRESTRICT, &FORCE_TRANSFER, &RECOVER];
+pub static TABLE: [&Row; 13] = [
+    &FREEZE,
+    &UNFREEZE,
+    &LOCK,
+    &UNLOCK,
+    &RELEASE_LOCK,
+    &RESTRICT,
+    &UNRESTRICT,
+    &PAUSE,
+    &UNPAUSE,
+    &FORCE_TRANSFER,
+    &REDEEM,
+    &RECOVER,
+    &REINSTATE,
+];
 
 /// The row of a kind, if it is a compliance operation.
 pub fn row(kind: Kind) -> Option<&'static Row> {

@@ -1,7 +1,7 @@
 //! Mint: one transaction whitelists a page of holders, mints their units and locks them, under one operation number. Ten thousand holders
 //! are fifty operations of one batch, and each of them succeeds or fails by itself.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, TimeDelta, Utc};
@@ -12,13 +12,14 @@ use muniment_activities::token;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::approval::Approval;
 use muniment_domain::contract;
+use muniment_domain::daily_unapproved::{self, Thresholds};
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::subscription::eligibility::{self, Check};
 use muniment_domain::subscription::{self, Candidate, Minted, Status};
-use muniment_domain::{Code, Error, Result, chain, daily_unapproved, holding, token as token_terms};
+use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -103,8 +104,10 @@ pub struct Skipped {
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Requested> {
     let offering = offering::lock_row(tx, &r.offering_id).await?;
     let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
-    let threshold = limits::current(tx, settings).await?.1.mint_dual_control_threshold;
-    if daily_unapproved::add_within(tx, &offering.id, "mint", chosen.amount(), threshold).await? {
+    let limits = limits::current(tx, settings).await?.1;
+    let (offerings, platform) = (limits.mint_dual_control_threshold, limits.mint_platform_dual_control_threshold);
+    let below = Thresholds { offering: offerings, platform };
+    if daily_unapproved::add_within(tx, &offering.id, "mint", chosen.amount(), below).await? {
         return Ok(Requested::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
     }
     let list = MintList::bind(&offering, release_at, &chosen);
@@ -134,6 +137,12 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
     }
+    if holding::is_paused(tx, &offering.id).await? {
+        return Err(Error::refused(
+            Code::InvalidState,
+            "The token is paused, so nothing can be minted. End the pause first.",
+        ));
+    }
     if !offering.may_mint() {
         let detail = format!(
             "The offering is {}. Subscriptions are minted when it is closed, or while it is open with the issuance policy rolling.",
@@ -151,13 +160,25 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     }
     let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
     if chosen.items.is_empty() {
-        let detail =
-            format!("No subscription of this offering can be minted now. {} were skipped.", chosen.skipped.len());
-        return Err(Error::refused(Code::NothingToMint, detail));
+        return Err(Error::refused(Code::NothingToMint, nothing_to_mint(&chosen.skipped)));
     }
     // The contract refuses a lock that ends before the mint.
     let release_at = r.lockup_release_at.or(offering.lockup_release_at).filter(|at| *at > tx.now());
     Ok((release_at, chosen))
+}
+
+/// Why nothing can be minted: each reason with its number of subscriptions and one of them.
+fn nothing_to_mint(skipped: &[Skipped]) -> String {
+    let mut reasons: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for one in skipped {
+        reasons.entry(one.code).or_default().push(&one.subscription_id);
+    }
+    let reason = |(code, ids): (&&str, &Vec<&str>)| format!("{} {code} (such as {})", ids.len(), ids[0]);
+    let reasons: Vec<_> = reasons.iter().map(reason).collect();
+    if reasons.is_empty() {
+        return "The offering has no subscription that can be minted.".to_owned();
+    }
+    format!("No subscription of this offering can be minted now. Skipped: {}.", reasons.join(", "))
 }
 
 /// Splits the list into pages, each an operation. The live key of a subscription keeps it out of two operations at once.

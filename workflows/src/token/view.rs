@@ -54,17 +54,19 @@ impl TokenViews {
         Self { pages: StdMutex::default(), asked: StdMutex::default(), per_second }
     }
 
-    /// The newest block, as of this second. A failure is cached as well, so that an outage does not multiply the requests.
-    pub async fn head(&self, network: &Network, now: DateTime<Utc>) -> Result<Header, NoAnswer> {
+    /// The newest block, as of this second, and never below `since`: after an operation is final, the next read shows its effect. A
+    /// failure is cached as well, so that an outage does not multiply the requests.
+    pub async fn head(&self, network: &Network, since: u64, now: DateTime<Utc>) -> Result<Header, NoAnswer> {
         let page = self.page(network);
         let mut head = page.head.lock().await;
         if let Some((seen, known)) = head.as_ref()
             && now - *seen < Duration::milliseconds(HEAD_MILLISECONDS)
+            && known.as_ref().map_or(true, |head| head.number >= since)
         {
             return known.clone().map_err(NoAnswer::Fault);
         }
         self.count(now)?;
-        let found = view::newest_header(&network.chain).await;
+        let found = view::newest_header(&network.chain, since).await;
         *head = Some((now, found.clone()));
         found.map_err(NoAnswer::Fault)
     }
