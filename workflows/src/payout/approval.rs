@@ -2,10 +2,11 @@
 //! this list.
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
+use muniment_domain::daily_unapproved::{self, Thresholds};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Agreement, agreement};
-use muniment_domain::{Code, Error, Result, daily_unapproved, snapshot};
+use muniment_domain::{Code, Error, Result, snapshot};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::{self, About, NewRequest};
@@ -88,11 +89,12 @@ pub async fn submit(
     }
     let gross_total = entitlement::totals(tx, id).await?.gross;
     d.list_sha256 = Some(agreed.sha256());
-    let threshold = limits::current(tx, settings).await?.1.payout_dual_control_threshold;
+    let limits = limits::current(tx, settings).await?.1;
+    let (offering, platform) = (limits.payout_dual_control_threshold, limits.payout_platform_dual_control_threshold);
+    let below = Thresholds { offering, platform };
     // Leaving out a holder takes a second person, like the exclusion of a single entitlement.
     let left_out = snapshot::holders_among(tx, id, &d.excluded_addresses.0).await?;
-    if left_out.is_empty() && daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, threshold).await?
-    {
+    if left_out.is_empty() && daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, below).await? {
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));
@@ -127,10 +129,7 @@ async fn reopen(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()>
         return Err(Error::refused(Code::OperationInProgress, detail));
     }
     if d.status == Status::Approved && !moved {
-        return Err(Error::refused(
-            Code::InvalidState,
-            "The distribution is already approved and has not changed. Execute it.",
-        ));
+        return Err(d.illegal("The distribution is already approved and has not changed. Execute it."));
     }
     d.list_sha256 = None;
     d.approval_id = None;
@@ -141,10 +140,7 @@ async fn reopen(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()>
 pub async fn check(tx: &mut Tx, list: &PayoutList) -> Result<()> {
     let d = distribution::find(tx, &Scope::All, &list.distribution_id).await?;
     if !matches!(d.status, Status::Calculated | Status::AwaitingApproval) {
-        return Err(Error::refused(
-            Code::InvalidState,
-            format!("The distribution is {}. It cannot be approved in this status.", d.status),
-        ));
+        return Err(d.illegal(format!("The distribution is {}. It cannot be approved in this status.", d.status)));
     }
     let (now, _) = agreement(tx, &d).await?;
     let changed = "The list changed after the request: an entitlement was held, released or redirected. Submit the distribution again.";

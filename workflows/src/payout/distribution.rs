@@ -119,7 +119,7 @@ pub async fn request_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Request
     let now = tx.now();
     if d.status == Status::Draft && d.record_date > now {
         let detail = format!("The record date {} is not reached yet.", d.record_date.to_rfc3339());
-        return Err(Error::refused(Code::InvalidState, detail));
+        return Err(d.illegal(detail).with_until(d.record_date));
     }
     d.next_action_at = Some(now);
     distribution::transition(tx, &mut d, Move::Snapshot, &by.actor, "the snapshot was requested").await?;
@@ -164,19 +164,16 @@ pub async fn calculate(
 fn total(d: &Distribution, offering: &Offering, holders: &[Holder]) -> Result<i64> {
     let supply = holders.iter().map(|h| h.balance.0).sum::<u128>();
     if supply == 0 {
-        return Err(Error::refused(
-            Code::InvalidState,
-            "Nobody held a unit at the record date, so nobody can be paid.",
-        ));
+        return Err(d.illegal("Nobody held a unit at the record date, so nobody can be paid."));
     }
     let decimals = offering.decimals();
     let total = match (d.total_amount, d.per_unit_amount) {
         (Some(total), _) => Some(total),
         (None, each) => allocation::total_of(each.unwrap_or(0), supply, decimals),
     };
-    total.filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor()).ok_or_else(|| {
-        Error::refused(Code::InvalidState, "The total amount is less than one cent or more than the maximum.")
-    })
+    total
+        .filter(|t| *t > 0 && *t <= muniment_domain::money::MAXIMUM.minor())
+        .ok_or_else(|| d.illegal("The total amount is less than one cent or more than the maximum."))
 }
 
 fn parts(dust: Money, total: i64, holders: Vec<Holder>) -> Vec<entitlement::New> {

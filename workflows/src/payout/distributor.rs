@@ -7,9 +7,9 @@ use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
-use muniment_domain::entitlement::{self, Entitlement};
+use muniment_domain::entitlement::Entitlement;
 use muniment_domain::operation::{self, Kind, NewStep, Operation};
-use muniment_domain::{Code, Error, Result, payout_token, step};
+use muniment_domain::{Result, payout_token};
 use serde_json::json;
 
 use crate::engine::queue;
@@ -22,8 +22,6 @@ use crate::settings::Settings;
 pub const CREATE: &str = "createDistribution";
 /// The step that pays a page.
 pub const PAGE: &str = "payoutForDistribution";
-/// The step that claims the amount kept for a holder.
-pub const CLAIM: &str = "claimWithheld";
 
 /// Accepts the payment of a list through the distributor.
 pub async fn pay(
@@ -64,53 +62,6 @@ fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines:
     Ok(steps)
 }
 
-/// Accepts the claim of the amount that the distributor keeps for a holder. The contract pays it to the holder or to its successor.
-pub async fn claim(tx: &mut Tx, d: &Distribution, e: &Entitlement, by: &Requester) -> Result<Operation> {
-    let unreadable = |why: &str| Error::Unreadable { what: "entitlement", id: e.id.clone(), why: why.to_owned() };
-    let reason = e.hold_reason.filter(|r| r.is_withheld()).ok_or_else(|| unreadable("nothing is kept for it"))?;
-    let keeper = e.operation_id.as_deref().ok_or_else(|| unreadable("no operation declared it"))?;
-    let (escrow, account) = account_of(tx, keeper, e).await?.ok_or_else(|| unreadable("no line of it was declared"))?;
-    let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
-    let data = distributor::claim(Address::ZERO, escrow, d.chain_key(), account).data;
-    // After recoveries one account can have several lines. The contract pays them together.
-    let mut all = Vec::new();
-    for other in entitlement::withheld_of(tx, &d.id, e.payee_address.0).await? {
-        let keeper = other.operation_id.clone().unwrap_or_default();
-        if account_of(tx, &keeper, &other).await? == Some((escrow, account)) {
-            all.push(other);
-        }
-    }
-    let mut payload = payout::payload(d);
-    payload["withheld"] = json!(reason);
-    payload["units"] = json!(all.iter().map(|e| d.units(e.net)).sum::<u128>().to_string());
-    payload["lines"] = json!(all.len());
-    let new =
-        payout::new_operation(d, &lane, Kind::DistributorPayout, payload, vec![payout::step(CLAIM, escrow, &data)], by);
-    let op = payout::insert(tx, d, new, &all).await?;
-    queue::first_wake(tx, &op).await?;
-    Ok(op)
-}
-
-/// The contract that keeps the money of an entitlement, and the account of the declared line. Later recoveries do not change that account.
-async fn account_of(tx: &mut Tx, operation_id: &str, e: &Entitlement) -> Result<Option<(Address, Address)>> {
-    let op = operation::find(tx, operation_id).await?;
-    if op.kind != Kind::DistributorPayout {
-        return Err(Error::refused(Code::InvalidState, "The entitlement was not paid through the distributor."));
-    }
-    let line = e.line_index.and_then(|line| u64::try_from(line).ok()).unwrap_or_default();
-    for step in step::of_operation(tx, operation_id).await? {
-        if let Some(account) = distributor::claimed_account(&step.calldata) {
-            return Ok(Some((step.target.0, account)));
-        }
-        let Some(page) = distributor::page_of(&step.calldata) else { continue };
-        let place = line.checked_sub(page.from).and_then(|at| usize::try_from(at).ok());
-        if let Some(found) = place.and_then(|at| page.lines.get(at)) {
-            return Ok(Some((step.target.0, found.holder())));
-        }
-    }
-    Ok(None)
-}
-
 /// Stores the declared report, when the declaration is final.
 pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B256) -> Result<()> {
     let mut d = distribution::lock_row(tx, &op.subject_id).await?;
@@ -123,13 +74,10 @@ pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B2
 /// Accepts the declaration of an audit report's hash, for a distribution of either method.
 pub async fn declare_audit(tx: &mut Tx, d: &Distribution, report: B256, by: &Requester) -> Result<Operation> {
     if d.executed_at.is_none() {
-        return Err(Error::refused(
-            Code::InvalidState,
-            "The distribution is not executed yet, so there is nothing to audit.",
-        ));
+        return Err(d.illegal("The distribution is not executed yet, so there is nothing to audit."));
     }
     if d.audit_report_sha256.is_some_and(|known| known.0 != report) {
-        return Err(Error::refused(Code::InvalidState, "Another report is already declared for this distribution."));
+        return Err(d.illegal("Another report is already declared for this distribution."));
     }
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::payout;
 use crate::payout::payee::Payees;
-use crate::payout::{approval as payout_approval, distributor as distributor_payout};
+use crate::payout::{approval as payout_approval, claim};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -35,7 +35,7 @@ async fn find(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     let e = entitlement::find(tx, &r.distribution_id, &r.entitlement_id).await?;
     if !d.status.is_open() && !d.status.is_executed() {
         let detail = format!("The distribution is {}. Its entitlements cannot be changed.", d.status);
-        return Err(Error::refused(Code::InvalidState, detail));
+        return Err(d.illegal(detail));
     }
     Ok((d, e))
 }
@@ -92,8 +92,8 @@ pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitl
         Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
     }
     if e.hold_reason.is_some_and(HoldReason::is_withheld) {
-        resume(tx, &mut d, by).await?;
-        let op = distributor_payout::claim(tx, &d, &e, by).await?;
+        payout::resume(tx, &mut d, by).await?;
+        let op = claim::one(tx, &d, &e, by).await?;
         return Ok((entitlement::find(tx, &d.id, &e.id).await?, Some(op)));
     }
     entitlement::transition(tx, &mut e, Move::Release, None, &by.actor, &r.reason).await?;
@@ -123,9 +123,7 @@ fn check_exclude(e: &Entitlement) -> Result<()> {
     }
     match e.status.next(Move::Exclude) {
         Some(_) => Ok(()),
-        None => {
-            Err(Error::refused(Code::InvalidState, format!("The entitlement is {} and cannot be excluded.", e.status)))
-        }
+        None => Err(Error::illegal_move("entitlement", e.status.as_str(), "exclude", e.status.requests())),
     }
 }
 
@@ -140,14 +138,14 @@ pub async fn check_exclusion(tx: &mut Tx, r: &Request) -> Result<()> {
 pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, Entitlement)> {
     let (d, mut e) = find(tx, r).await?;
     if !d.status.is_executed() {
-        return Err(Error::refused(Code::InvalidState, "The distribution is not executed yet. Execute it instead."));
+        return Err(d.illegal("The distribution is not executed yet. Execute it instead."));
     }
     match e.status {
         Status::Failed | Status::Calculated => {}
         Status::Queued => return Err(in_operation(&e)),
         other => {
             let detail = format!("The entitlement is {other}. Only a failed or released one can be reissued.");
-            return Err(Error::refused(Code::InvalidState, detail));
+            return Err(Error::illegal(detail, other.as_str(), other.requests()));
         }
     }
     Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
@@ -158,14 +156,6 @@ pub async fn check_reissue(tx: &mut Tx, r: &Request) -> Result<(Distribution, En
 pub async fn reissue(tx: &mut Tx, settings: &Settings, r: &Request, by: &Requester) -> Result<Vec<Operation>> {
     distribution::lock_row(tx, &r.distribution_id).await?;
     let (mut d, e) = check_reissue(tx, r).await?;
-    resume(tx, &mut d, by).await?;
+    payout::resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, std::slice::from_ref(&e), by).await
-}
-
-/// Reopens a partially completed distribution, because one of its entitlements is paid now.
-pub async fn resume(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
-    if d.status == Stage::PartiallyCompleted {
-        distribution::transition(tx, d, Step::Resume, &by.actor, "an unpaid entitlement is paid now").await?;
-    }
-    Ok(())
 }

@@ -1,14 +1,17 @@
 //! Payouts as the engine runs them: straight from the payer, through the distributor, and the declaration of an audit report.
 
+use std::iter::repeat_n;
+
 use alloy_primitives::{Address, B256};
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::chain::simulate::{At, Call};
-use muniment_activities::contract::line::Line;
+use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::contract::operation::{Execution, MissingEffect};
 use muniment_activities::fault::Fault;
-use muniment_activities::payout::distributor::{self as contract, LineOutcome};
+use muniment_activities::payout::claim::effect;
+use muniment_activities::payout::distributor as contract;
 use muniment_activities::payout::{coin, direct};
 use muniment_activities::revert::Revert;
 use muniment_domain::db::Tx;
@@ -22,13 +25,14 @@ use crate::engine::effect::{Effect, Inclusion, Shown, payload, shown};
 use crate::engine::failure::Failure;
 use crate::engine::kind::OperationKind;
 use crate::engine::{Engine, Network};
-use crate::payout::{self, allowance, distributor, reclaim, split};
+use crate::payout::withheld::{self, Sum};
+use crate::payout::{self, allowance, claim, distributor, reclaim, split};
 use crate::requester::Requester;
 
 /// Pays pages of holders directly from the payer.
 pub struct DirectPayout;
 
-/// Pays a list through the distributor, claims an amount it keeps, or reclaims the rest of the escrow.
+/// Pays a list through the distributor, claims what it keeps, or reclaims the rest of the escrow.
 pub struct DistributorPayout;
 
 /// Declares the hash of an audit report.
@@ -50,7 +54,7 @@ struct EscrowFunded;
 #[derive(Debug)]
 struct EscrowReturned;
 
-/// These lines of an operation were paid, or are kept for their holders.
+/// These lines of an operation were paid, or the distributor keeps them for their holders.
 #[derive(Debug)]
 struct LinesPaid {
     first: i64,
@@ -136,12 +140,14 @@ impl OperationKind for DistributorPayout {
                 let outcomes = contract::page_effect(receipt, target, payload(op, "asset")?, data);
                 Ok(shown(outcomes.map(|outcomes| LinesPaid { first, outcomes })))
             }
-            distributor::CLAIM => {
-                let units: String = payload(op, "units")?;
-                let units = units.parse().map_err(|_| damaged(op))?;
-                let payee = contract::claim_effect(receipt, target, payload(op, "asset")?, data, units);
-                let lines: usize = payload(op, "lines")?;
-                Ok(shown(payee.map(|payee| LinesPaid { first: 0, outcomes: vec![LineOutcome::Paid(payee); lines] })))
+            claim::ONE | claim::PAGE => {
+                let sums = withheld::sums(op)?;
+                let units: Option<Vec<u128>> = sums.iter().map(Sum::units).collect();
+                let units = units.ok_or_else(|| damaged(op))?;
+                let told = effect(receipt, target, payload(op, "asset")?, data, &units);
+                let lines =
+                    |told: Vec<LineOutcome>| told.into_iter().zip(&sums).flat_map(|(o, sum)| repeat_n(o, sum.lines));
+                Ok(shown(told.map(|told| LinesPaid { first: 0, outcomes: lines(told).collect() })))
             }
             reclaim::STEP => {
                 let returned = contract::cancel_effect(receipt, target, payload(op, "asset")?, data);
@@ -165,7 +171,8 @@ impl OperationKind for DistributorPayout {
 
     /// The distributor itself keeps a call from being executed twice, and tells which call it was.
     fn is_traced(&self, step: &Step) -> bool {
-        [distributor::CREATE, distributor::PAGE, distributor::CLAIM, reclaim::STEP].contains(&step.name.as_str())
+        let traced = [distributor::CREATE, distributor::PAGE, claim::ONE, claim::PAGE, reclaim::STEP];
+        traced.contains(&step.name.as_str())
     }
 
     fn find_execution<'a>(

@@ -16,7 +16,7 @@
 //! 5. **Execution.** `execute` refuses a changed list. `funding` asks the chain before the transaction for coin, allowance and gas. The
 //!    first time a contract pulls from a payer, an unlimited allowance goes first: our contracts pull only from their caller.
 //! 6. **Proof.** A line is paid when the coin shows a `Transfer` of exactly its amount. The distributor keeps the amount of a frozen
-//!    holder: the entitlement is `held` and can be claimed.
+//!    holder: the entitlement is `held` and can be claimed, alone or with all others of the distribution (`claim`).
 //! 7. **Split.** A page that would fail because of some lines is cut before signing (`split`), so the others are paid.
 //! 8. **Failure.** An operation that is given up leaves its entitlements `failed`. `reissue` puts one, or a list of them, into new
 //!    operations. A receipt's key is its entitlement, so there is never a second one.
@@ -25,6 +25,7 @@
 
 pub mod allowance;
 pub mod approval;
+pub mod claim;
 pub mod distribution;
 pub mod distributor;
 pub mod entitlement;
@@ -39,9 +40,10 @@ pub mod reissue;
 pub mod shortfall;
 pub mod snapshot;
 pub(crate) mod split;
+pub(crate) mod withheld;
 
 pub use kind::{AuditDeclaration, DirectPayout, DistributorPayout};
 pub use payment::{
     Accepted, LINES_MAX, due, execute, fall_short, finish, give_up, insert, items, lines, new_operation, page_step,
-    pay, payload, settle, step,
+    pay, payload, resume, settle, step,
 };

@@ -1,13 +1,12 @@
 //! The payment of a list: its pages become operations, and what is final of them is written down.
 
 use alloy_primitives::{Address, B256, Bytes};
-use muniment_activities::contract::line::Line;
+use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::payout::direct::{self, LineTransfer, PayoutPage};
-use muniment_activities::payout::distributor::LineOutcome;
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
-use muniment_domain::distribution::{self, Distribution, Method, Move, Scope};
+use muniment_domain::distribution::{self, Distribution, Method, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Paid};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
@@ -18,7 +17,7 @@ use serde_json::{Value, json};
 use crate::engine::queue;
 use crate::payout::allowance::{self, PENDING};
 use crate::payout::shortfall::Shortfall;
-use crate::payout::{distribution as people, distributor as distributor_payout, payer};
+use crate::payout::{distribution as people, distributor as distributor_payout, payer, withheld};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -40,7 +39,7 @@ pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement
     distribution::allowed(&d, Move::Execute)?;
     if d.payment_date > tx.now() {
         let detail = format!("The payment date {} is not reached yet.", d.payment_date.to_rfc3339());
-        return Err(Error::refused(Code::InvalidState, detail));
+        return Err(d.illegal(detail).with_until(d.payment_date));
     }
     let list = match people::approved_list(tx, &d).await {
         Ok(list) => list,
@@ -207,6 +206,7 @@ pub async fn settle(
         LineOutcome::Paid(_) => None,
         LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
         LineOutcome::TransferFailed => Some((line, HoldReason::WithheldTransferFailed)),
+        LineOutcome::Kept => Some((line, withheld::before(op, line).unwrap_or(HoldReason::WithheldTransferFailed))),
     };
     let kept: Vec<_> = (first_line..).zip(outcomes).filter_map(kept).collect();
     entitlement::withhold(tx, &op.id, &kept).await?;
@@ -238,7 +238,7 @@ pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Resul
         }
     }
     // The distributor no longer keeps these amounts, so they cannot be claimed again.
-    entitlement::fail(tx, &op.id, None).await.map(drop)
+    entitlement::fail(tx, &op.id).await.map(drop)
 }
 
 /// Gives up an operation without effect: its entitlements can be paid by another one.
@@ -247,8 +247,9 @@ pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
         return Ok(());
     }
     let d = distribution::lock_row(tx, &op.subject_id).await?;
-    let kept = op.payload.0["withheld"].as_str().and_then(|reason| reason.parse::<HoldReason>().ok());
-    entitlement::fail(tx, &op.id, kept).await?;
+    if !withheld::give_up(tx, op).await? {
+        entitlement::fail(tx, &op.id).await?;
+    }
     finish(tx, d).await
 }
 
@@ -265,4 +266,12 @@ pub async fn finish(tx: &mut Tx, mut d: Distribution) -> Result<()> {
     let reason =
         if left == 0 { "every entitlement is paid".to_owned() } else { format!("{left} entitlements are not paid") };
     distribution::transition(tx, &mut d, by, "engine", &reason).await
+}
+
+/// Reopens a partially completed distribution, because one of its entitlements is paid now.
+pub async fn resume(tx: &mut Tx, d: &mut Distribution, by: &Requester) -> Result<()> {
+    if d.status == Status::PartiallyCompleted {
+        distribution::transition(tx, d, Move::Resume, &by.actor, "an unpaid entitlement is paid now").await?;
+    }
+    Ok(())
 }

@@ -58,7 +58,7 @@ pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
 /// The failed operation that has money in escrow, with its steps.
 async fn failed_operation(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Operation, Vec<Step>)> {
     let d = distribution::find(tx, &Scope::All, distribution_id).await?;
-    let none = |detail: &str| Error::refused(Code::InvalidState, detail);
+    let none = |detail: &str| d.illegal(detail);
     if d.method != Method::Distributor || !d.status.is_executed() {
         return Err(none("This distribution has no money in escrow."));
     }
@@ -111,7 +111,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
     }
     if ended.needs_attention() {
         hold_doubtful(tx, &ended).await?;
-        entitlement::fail(tx, &ended.id, None).await?;
+        entitlement::fail(tx, &ended.id).await?;
         operation_item::release(tx, &ended.id).await?;
         ended.resolution = Some(Resolution::Abandoned);
         ended.live_key = None;

@@ -12,7 +12,6 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval_request::About;
 use crate::payout;
-use crate::payout::entitlement::resume;
 use crate::payout::payee::Payees;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -72,7 +71,7 @@ impl ReissueList {
     fn of(d: &Distribution, chosen: &[Entitlement], reason: &str) -> Self {
         let line = |e: &Entitlement| Line {
             entitlement_id: e.id.clone(),
-            payee_address: e.payee_address.to_string(),
+            payee_address: e.payee_address.0.to_checksum(None),
             net: e.net,
         };
         Self {
@@ -112,7 +111,7 @@ async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
         return Ok(d);
     }
     let detail = format!("The distribution is {}. Only an executed distribution can be reissued.", d.status);
-    Err(Error::refused(Code::InvalidState, detail))
+    Err(d.illegal(detail))
 }
 
 /// All entitlements that can be reissued now.
@@ -132,7 +131,7 @@ async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Enti
     if let Some(e) = list.iter().find(|e| !is_payable(e)) {
         let detail =
             format!("The entitlement {} is {}. Only a failed or released one can be reissued.", e.id, e.status);
-        return Err(Error::refused(Code::InvalidState, detail));
+        return Err(Error::illegal(detail, e.status.as_str(), e.status.requests()));
     }
     if let Some(id) = missing.first() {
         let detail = format!("{id} is not an unpaid entitlement of this distribution.");
@@ -167,6 +166,6 @@ async fn unchanged(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, V
 pub async fn execute(tx: &mut Tx, settings: &Settings, agreed: &ReissueList, by: &Requester) -> Result<Vec<Operation>> {
     distribution::lock_row(tx, &agreed.distribution_id).await?;
     let (mut d, chosen) = unchanged(tx, agreed).await?;
-    resume(tx, &mut d, by).await?;
+    payout::resume(tx, &mut d, by).await?;
     payout::pay(tx, settings, &d, &chosen, by).await
 }

@@ -112,19 +112,18 @@ async fn store(engine: &Engine, mut d: Distribution, at: snapshot::At, balances:
 /// Stores the reason for waiting. A person is notified once for each reason.
 async fn wait(engine: &Engine, mut d: Distribution, code: &'static str, why: String) -> Result<()> {
     let mut tx = engine.db.begin().await?;
-    // Finality and the index catch up soon. Everything else needs a change first, so the pause is longer.
-    let pause = engine.settings.outage_pause_seconds.min(if ["not_final", "index_behind"].contains(&code) {
-        3
-    } else {
-        u64::MAX
-    });
+    // Finality and the index catch up soon, as with every snapshot. Everything else needs a change first, so the pause is longer.
+    let soon = ["not_final", "index_behind"].contains(&code);
+    let pause = engine.settings.outage_pause_seconds.min(if soon { 3 } else { u64::MAX });
     let at = tx.now() + Duration::seconds(pause.cast_signed());
     let new = d.problem_code.as_deref() != Some(code);
     d.next_action_at = Some(at);
     d.problem_code = Some(code.to_owned());
     d.problem_detail = Some(why.clone());
     distribution::save(&mut tx, &mut d).await?;
-    if new {
+    if new && soon {
+        tracing::info!(distribution.id = %d.id, "the snapshot waits: {why}");
+    } else if new {
         tracing::warn!(distribution.id = %d.id, error.code = code, "the snapshot waits: {why}");
         if code == "record_difference" {
             distribution::write_event(&mut tx, &d, "record_difference", json!({ "detail": why })).await?;
