@@ -3,9 +3,10 @@
 pub mod approval;
 pub mod approval_request;
 pub mod compliance;
+pub mod delivery;
 pub mod engine;
 pub mod investor;
-mod limits;
+pub mod limits;
 pub mod offering;
 pub mod operations;
 pub mod operator;

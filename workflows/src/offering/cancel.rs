@@ -73,7 +73,7 @@ pub async fn check(tx: &mut Tx, request: &Request) -> Result<()> {
     }
     if subscription::totals(tx, &o.id).await?.minted > 0 {
         let detail = "Units of this offering are already minted, so it cannot be cancelled.";
-        return Err(Error::illegal(detail, o.status.as_str(), o.status.moves()));
+        return Err(Error::illegal(detail, o.status.as_str(), o.status.requests()));
     }
     match offering::live_mint(tx, &o.id).await? {
         Some(id) => Err(Error::refused(

@@ -8,7 +8,7 @@ use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise_limit
 use muniment_domain::{Code, Error, Result, exemption, issuer};
 use serde_json::json;
 
-use super::{calendar, lock, lockup_release_at};
+use super::{calendar, lock};
 use crate::engine::timer;
 use crate::requester::Requester;
 use crate::token::deploy;
@@ -56,7 +56,7 @@ pub async fn change(
         Status::Approved | Status::Open | Status::Paused => validate_public_change(&before, &o, &changed, tx.now())?,
         status => {
             let detail = format!("The offering is {status}. It cannot be changed in this status.");
-            return Err(Error::illegal(detail, status.as_str(), status.moves()));
+            return Err(Error::illegal(detail, status.as_str(), status.requests()));
         }
     }
     if changed.is_empty() && before.cover_image_url == o.cover_image_url {
@@ -66,7 +66,7 @@ pub async fn change(
     if before.status.is_running() {
         o.terms_sha256 = Some(terms::sha256(&o)?);
         if before.lockup_release_at.is_some() {
-            o.lockup_release_at = lockup_release_at(&o);
+            o.lockup_release_at = o.lockup_end();
         }
     }
     let moved = note_moved_end(&before, &mut o);
@@ -164,7 +164,7 @@ pub async fn material_change(
         validate_token_cap(tx, &o).await?;
         o.terms_version += 1;
         o.terms_sha256 = Some(terms::sha256(&o)?);
-        o.lockup_release_at = lockup_release_at(&o);
+        o.lockup_release_at = o.lockup_end();
         note_moved_end(&before, &mut o);
     }
     super::make_move(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
@@ -199,5 +199,5 @@ pub async fn add_document(
         return document::add(tx, &o, new, &by.actor).await;
     }
     let detail = format!("The offering is {}. No document can be added in this status.", o.status);
-    Err(Error::illegal(detail, o.status.as_str(), o.status.moves()))
+    Err(Error::illegal(detail, o.status.as_str(), o.status.requests()))
 }

@@ -28,7 +28,7 @@ mod change;
 mod reopen;
 mod review;
 
-use chrono::{DateTime, Duration, Utc};
+use chrono::Duration;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Move, Offering, Scope, raise_limit, terms};
 use muniment_domain::operation::Operation;
@@ -47,6 +47,8 @@ use crate::requester::Requester;
 const ENGINE: &str = "engine";
 /// The reason of a pause while the offering's partition is restricted.
 const RESTRICTED: &str = "partition_restricted";
+/// The reason of a pause that follows from the pause of the token.
+const TOKEN_PAUSED: &str = "token_paused";
 
 /// Locks an offering until the commit. An offering outside the caller's scope is `not_found`.
 pub async fn lock(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
@@ -79,7 +81,7 @@ async fn open(tx: &mut Tx, o: &mut Offering, actor: &str) -> Result<()> {
             return Err(blocked(o, detail));
         }
         raise_limit::check(tx, o).await?;
-        o.lockup_release_at = lockup_release_at(o);
+        o.lockup_release_at = o.lockup_end();
     }
     make_move(tx, o, Move::Publish, actor, None).await
 }
@@ -91,33 +93,48 @@ pub async fn pause(tx: &mut Tx, scope: &Scope, id: &str, reason: &str, by: &Requ
     Ok(o)
 }
 
-/// Pauses an offering when compliance restricts its partition.
-pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: u32) -> Result<()> {
+/// Pauses an offering when compliance restricts its partition, or pauses its token.
+pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: Option<u32>) -> Result<()> {
     let Some(id) = &op.offering_id else { return Ok(()) };
     let mut o = offering::lock_row(tx, id).await?;
-    if o.partition_id != i64::from(partition) || o.status.next(Move::Pause).is_none() {
+    let other = partition.is_some_and(|partition| o.partition_id != i64::from(partition));
+    if other || o.status.next(Move::Pause).is_none() {
         return Ok(());
     }
-    make_move(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+    let reason = if partition.is_some() { RESTRICTED } else { TOKEN_PAUSED };
+    make_move(tx, &mut o, Move::Pause, ENGINE, Some(reason)).await
 }
 
-/// Pauses an offering when the ledger shows that somebody else restricted its partition. The caller has locked the offering.
+/// Pauses an offering when the ledger shows that somebody else restricted its partition or paused its token. The caller has locked the
+/// offering.
 pub async fn on_token_read(tx: &mut Tx, id: &str) -> Result<()> {
     let mut o = offering::find(tx, id).await?;
-    if o.status.next(Move::Pause).is_none() || !holding::is_restricted(tx, &o.id, o.partition_id).await? {
+    if o.status.next(Move::Pause).is_none() {
         return Ok(());
     }
-    make_move(tx, &mut o, Move::Pause, ENGINE, Some(RESTRICTED)).await
+    match stopped(tx, &o).await? {
+        Some((reason, _)) => make_move(tx, &mut o, Move::Pause, ENGINE, Some(reason)).await,
+        None => Ok(()),
+    }
 }
 
-/// Resumes a paused offering, whatever the reason of the pause was, unless its partition is restricted.
+/// Why the token of an offering does not issue or move its units, and what ends that.
+async fn stopped(tx: &mut Tx, o: &Offering) -> Result<Option<(&'static str, &'static str)>> {
+    if holding::is_paused(tx, &o.id).await? {
+        return Ok(Some((TOKEN_PAUSED, "The token of the offering is paused. End the pause first.")));
+    }
+    let restricted = holding::is_restricted(tx, &o.id, o.partition_id).await?;
+    let what = "The partition of the offering is restricted. Remove the restriction first.";
+    Ok(restricted.then_some((RESTRICTED, what)))
+}
+
+/// Resumes a paused offering, whatever the reason of the pause was, unless its partition is restricted or its token paused.
 pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
-    if o.status.next(Move::Resume).is_some() && holding::is_restricted(tx, &o.id, o.partition_id).await? {
-        return Err(blocked(
-            &o,
-            "The partition of the offering is restricted. Remove the restriction first.".to_owned(),
-        ));
+    if o.status.next(Move::Resume).is_some()
+        && let Some((_, what)) = stopped(tx, &o).await?
+    {
+        return Err(blocked(&o, what.to_owned()));
     }
     make_move(tx, &mut o, Move::Resume, &by.actor, None).await?;
     Ok(o)
@@ -128,11 +145,10 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
     let mut o = lock(tx, scope, id).await?;
     let now = tx.now();
     if o.status.next(Move::Close).is_some() {
-        if o.exemption.profile().open_days_min > 0 && o.closes_at.is_some_and(|at| at > now) {
-            return Err(blocked(
-                &o,
-                format!("Under {} an offering cannot close before its announced end.", o.exemption),
-            ));
+        let until = o.closes_at.filter(|at| o.exemption.profile().open_days_min > 0 && *at > now);
+        if let Some(until) = until {
+            let detail = format!("Under {} an offering cannot close before its announced end.", o.exemption);
+            return Err(blocked(&o, detail).with_until(until));
         }
         let firm = subscription::totals(tx, &o.id).await?.firm;
         if o.soft_cap.is_some_and(|soft_cap| firm < soft_cap) {
@@ -162,13 +178,5 @@ async fn make_move(tx: &mut Tx, o: &mut Offering, by: Move, actor: &str, reason:
 
 /// The refusal of a move that the status allows and another condition prevents.
 fn blocked(o: &Offering, detail: String) -> Error {
-    Error::illegal(detail, o.status.as_str(), o.status.moves())
-}
-
-/// The end of the lockup: the same for every holder, counted from the announced end of the offering.
-fn lockup_release_at(o: &Offering) -> Option<DateTime<Utc>> {
-    match (o.lockup_days.filter(|days| *days > 0), o.closes_at) {
-        (Some(days), Some(closes_at)) => Some(closes_at + Duration::days(days)),
-        _ => o.lockup_release_at,
-    }
+    Error::illegal(detail, o.status.as_str(), o.status.requests())
 }

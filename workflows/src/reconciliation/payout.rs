@@ -75,7 +75,7 @@ fn missing(payment: &Payment) -> Finding {
         kind: "payout_missing",
         severity: Severity::Critical,
         subject: payment.entitlement_id.clone(),
-        expected: Some(format!("{} units to {} in {}", payment.units.0, payment.payee_address, payment.tx_hash)),
+        expected: Some(format!("{} units to {} in {}", payment.units.0, payment.payee_address.0, payment.tx_hash)),
         actual: Some("no such transfer".to_owned()),
         suggested_action: "The coin shows no transfer for a payment that has a receipt. Check the endpoints first. Then pay nothing more of \
                            this distribution until it is known who changed the receipt.",

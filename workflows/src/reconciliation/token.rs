@@ -96,6 +96,7 @@ async fn compare_present(
     findings.extend(
         partitions.iter().zip(restricted).filter_map(|(id, actual)| differs_in_restriction(belief, *id, actual)),
     );
+    findings.extend(differs_in_pause(belief, survey.paused().await?));
     let locked = survey.locked(holders).await?;
     for (holding, locked) in belief.holdings.iter().zip(locked) {
         findings.extend(differs(
@@ -170,6 +171,17 @@ fn differs_in_restriction(belief: &TokenState, partition: u32, actual: bool) -> 
         expected: state(expected, "restricted"),
         actual: state(actual, "restricted"),
         suggested_action: "Find which agent changed it. Restrict or unrestrict the partition here, so that both agree.",
+    })
+}
+
+fn differs_in_pause(belief: &TokenState, actual: bool) -> Option<Finding> {
+    (belief.paused != actual).then(|| Finding {
+        kind: "pause",
+        severity: Severity::Warning,
+        subject: "token".to_owned(),
+        expected: state(belief.paused, "paused"),
+        actual: state(actual, "paused"),
+        suggested_action: "Find which agent changed it. Pause or unpause the token here, so that both agree.",
     })
 }
 

@@ -21,14 +21,16 @@ pub async fn accept(
 ) -> Result<(Offering, Subscription)> {
     let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     if s.status != Status::Binding {
-        return Err(s.illegal(Move::Accept.as_str()));
+        let refused = s.illegal(Move::Accept.as_str());
+        // Only its cooling-off period is missing.
+        return Err(if s.status == Status::Committed { refused.with_until(s.cooling_off_expires_at) } else { refused });
     }
     if s.terms_version < offering.terms_version {
         // The change of terms has not reached this subscription yet. Its investor must confirm the new terms first.
         return Err(Error::illegal(
             "The terms of the offering changed. The investor must confirm the subscription again first.",
             s.status.as_str(),
-            s.status.moves(),
+            s.status.requests(),
         ));
     }
     let investor = Investor::find(tx, &s.investor_id).await?;

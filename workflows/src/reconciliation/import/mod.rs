@@ -3,10 +3,10 @@
 //! 1. The process starts on an old database. The chain counts more transactions of the key than the lane, so the lane is quarantined, with
 //!    the block from which the key must be searched (`lanes.unknown_from`).
 //! 2. The engine finds calls of operations that the database still has by their operation numbers, and adopts them without a signature.
-//! 3. `muniment admin lane import` shows the other calls: the events of our contracts since that block, the calls behind them decoded, and
-//!    each line matched with the accepted subscription of its wallet and quantity.
-//! 4. `--apply` writes each call as a confirmed operation and settles the domain, in one commit. A call or line that matches nothing must
-//!    be acknowledged by its name.
+//! 3. `GET /blockchain/signers/{id}/unknown-calls` and `muniment admin lane import` show the other calls: the events of our contracts
+//!    since that block, the calls behind them decoded, and each line matched with the accepted subscription of its wallet and quantity.
+//! 4. `POST /blockchain/signers/{id}/import-calls` or `--apply` writes each call as a confirmed operation and settles the domain, in one
+//!    commit. A call or line that matches nothing must be acknowledged by its name.
 //! 5. `lane resume` refuses while an unknown call is left. Then it raises the nonce and the operation numbers above those the chain has
 //!    seen.
 
@@ -92,6 +92,28 @@ impl Call {
         line.map_or_else(|| self.mined.hash.to_string(), |line| format!("{}:{line}", self.mined.hash))
     }
 
+    /// Whether it matches nothing here, and nobody has acknowledged it.
+    pub const fn is_unmatched(&self) -> bool {
+        matches!(self.standing, Origin::Strange(false))
+    }
+
+    /// What it is to the platform, for people.
+    pub fn in_words(&self) -> String {
+        match &self.standing {
+            Origin::Awaited(id) => format!("known: {id} requests this call and will find it"),
+            Origin::Deployment(id, _) => format!("unknown: the deployment of {id}"),
+            Origin::Page(id, page, lines) => {
+                format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
+            }
+            Origin::Paid(entitlements) => format!(
+                "unknown: it paid what is unpaid here and would be paid again; exclude it first: {}",
+                entitlements.join(", ")
+            ),
+            Origin::Strange(true) => "unknown, and acknowledged".to_owned(),
+            Origin::Strange(false) => "unknown, and matches nothing here".to_owned(),
+        }
+    }
+
     /// Whether the lane can sign again without a decision about this call.
     pub const fn is_settled(&self) -> bool {
         matches!(self.standing, Origin::Awaited(_) | Origin::Strange(true))
@@ -107,6 +129,40 @@ impl Call {
             Origin::Awaited(_) | Origin::Paid(_) | Origin::Strange(_) => false,
         }
     }
+}
+
+impl Match {
+    /// Whether no subscription matches it, and nobody has acknowledged that.
+    pub fn is_unmatched(&self) -> bool {
+        self.subscription == Subscription::Missing(false)
+    }
+
+    /// The subscription, for people.
+    pub fn in_words(&self) -> String {
+        match &self.subscription {
+            Subscription::Fits(id) => id.clone(),
+            Subscription::Held(id, operation) => format!("{id} is in {operation}: cancel that first"),
+            Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
+            Subscription::Missing(false) => "no accepted subscription".to_owned(),
+        }
+    }
+}
+
+/// Reads the name of a call (0x…) or of a line of it (0x…:3).
+pub fn parse_name(name: &str) -> Option<(B256, Option<usize>)> {
+    let (hash, line) = name.split_once(':').map_or((name, None), |(hash, line)| (hash, Some(line)));
+    let line = match line {
+        Some(line) => Some(line.parse().ok()?),
+        None => None,
+    };
+    Some((hash.parse().ok()?, line))
+}
+
+/// The chain of a lane, if this process is connected to it.
+pub async fn network_of<'a>(engine: &'a Engine, lane_id: &str) -> Result<&'a Network> {
+    let chain_id = lane::find(&mut engine.db.read().await?, lane_id).await?.chain_id;
+    let unknown = || Error::refused(Code::UnknownChain, format!("Chain {chain_id} is not configured here."));
+    engine.network(chain_id).ok_or_else(unknown)
 }
 
 /// Finds calls of the lane's key on the chain that this database does not know. Changes nothing.
@@ -176,10 +232,10 @@ pub async fn nothing_is_forgotten(engine: &Engine, network: &Network, lane: &Lan
     let left: Vec<&Call> = found.calls.iter().filter(|call| !call.is_settled()).collect();
     let Some(first) = left.first() else { return Ok(()) };
     let detail = format!(
-        "The chain executed {} calls of {} that this database does not know. The first is {} in block {} ({}). Import them first: \
-         `muniment admin lane import {}` shows them.",
-        left.len(),
+        "The chain executed calls of {} that this database does not know: {}. The first is {} in block {} ({}). Import them first: \
+         `GET /blockchain/signers/{}/unknown-calls` shows them.",
         lane.signer,
+        left.len(),
         first.function,
         first.mined.block_number,
         first.mined.hash,
