@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use axum::extract::FromRef;
 use muniment_activities::chain::Chain;
-use muniment_activities::config::ChainConfig;
+use muniment_activities::config::{ChainConfig, Profile};
 use muniment_domain::Error;
 use muniment_domain::db::Db;
 use muniment_workflows::engine::Engine;
@@ -20,6 +20,7 @@ use crate::config::{Config, Limits, Webhooks};
 use crate::failure::Failure;
 use crate::http::places::Places;
 use crate::http::rate::Limiter;
+use crate::metrics::Requests;
 
 /// The state of the REST interface. Clones share it.
 #[derive(Clone)]
@@ -40,18 +41,24 @@ pub struct App {
     pub keys_in_use: Arc<Mutex<HashSet<String>>>,
     /// Whether the list of offerings is public.
     pub public_offering_list: bool,
+    /// Where callers reach this interface, without a slash at the end.
+    pub api_url: Arc<str>,
     /// How people log in.
     pub auth: Arc<Auth>,
     /// How often callers may ask.
     pub rates: Arc<Rates>,
     /// How often they did.
     pub limiter: Arc<Limiter>,
+    /// The requests that were answered.
+    pub requests: Requests,
     /// Recently read token values.
     pub token_views: Arc<TokenViews>,
     /// What this host saw of the audit log.
     pub anchor_file: AnchorFile,
     /// Where webhooks may lead.
     pub webhooks: Webhooks,
+    /// Whether money is real here.
+    pub production: bool,
     chains: Arc<Vec<ChainConfig>>,
 }
 
@@ -61,9 +68,11 @@ impl App {
         let chains = config.chains.iter().map(|chain| Chain::http(chain.clone()).map_err(Failure::new));
         let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
         Ok(Self {
+            api_url: config.reached_at().into(),
             auth: Arc::new(Auth::new(config, db.clock(), db.ids())?),
             rates: Arc::new(config.rates.clone()),
             limiter: Arc::default(),
+            requests: Requests::default(),
             token_views: Arc::new(TokenViews::new(config.rates.token_read_per_second)),
             db,
             desk,
@@ -75,6 +84,7 @@ impl App {
             public_offering_list: config.public_offering_list,
             anchor_file: AnchorFile::of(config),
             webhooks: config.webhooks,
+            production: config.profile == Profile::Production,
             chains: Arc::new(config.chains.clone()),
         })
     }

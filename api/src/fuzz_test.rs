@@ -138,7 +138,7 @@ fn query_out_of_range_is_refused() {
 
 #[test]
 fn body_errors_name_the_field() {
-    #[derive(serde::Deserialize)]
+    #[derive(serde::Deserialize, utoipa::ToSchema)]
     #[serde(deny_unknown_fields)]
     #[allow(dead_code, reason = "only whether it can be read matters")]
     struct Form {
@@ -158,7 +158,7 @@ fn body_errors_name_the_field() {
     for _ in 0..ROUNDS {
         let text = chance.spoil(&sound.to_string());
         if let Err(problem) = body::parse::<Form>(text.as_bytes()) {
-            let told = problem.body("/v1/x", "req_1");
+            let told = problem.body("", "/v1/x", "req_1");
             assert!(matches!(problem.code.status(), 400 | 422), "{text}");
             assert_eq!(told["errors"].is_array(), problem.code.status() == 422, "{text}: {told}");
         } else {

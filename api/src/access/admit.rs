@@ -16,7 +16,7 @@ use crate::app::App;
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
 use crate::http::origin::{self, Origin};
-use crate::http::rate::Usage;
+use crate::http::rate::{Counted, Usage};
 
 /// The layer of one endpoint.
 pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: Request, next: Next) -> Response {
@@ -80,7 +80,13 @@ async fn check(
 ) -> Result<()> {
     let headers = &request.headers;
     let origin = Origin::of(headers, request.extensions.get(), &app.limits.trusted_proxies);
-    let mut limit = |name, who: &str, quota| match app.limiter.take(name, who, quota, app.db.clock().now()) {
+    let counted = request.extensions.get::<Counted>().is_some();
+    let mut limit = |name, who: &str, quota| match app.limiter.take(
+        name,
+        who,
+        if counted { 0 } else { quota },
+        app.db.clock().now(),
+    ) {
         Ok(stands) => {
             *usage = stands;
             Ok(())
@@ -99,8 +105,7 @@ async fn check(
             return limit(route.rate.name(), &origin.network(), route.rate.per_minute(&app.rates));
         }
         (_, None) if route.is_public(app) => {
-            limit(anonymous.name(), &origin.network(), anonymous.per_minute(&app.rates))?;
-            return Ok(());
+            return limit(anonymous.name(), &origin.network(), anonymous.per_minute(&app.rates));
         }
         (_, None) => Err(missing()),
         (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
@@ -123,16 +128,26 @@ async fn check(
             let own = key.per_minute.and_then(|own| u32::try_from(own).ok());
             limit("key", &key.id, own.unwrap_or(app.rates.key_per_minute))
         }
-        None => limit(route.rate.name(), &principal.0.user_id, route.rate.per_minute(&app.rates)),
+        None => {
+            let rate = route.rate_of(&request.uri);
+            limit(rate.name(), &principal.0.user_id, rate.per_minute(&app.rates))
+        }
     };
     let mut verdict = page.and_then(|()| often.clone()).and_then(|()| route.admit(app, &principal));
-    // The one place that stops the people of a suspended issuer. Reads are allowed.
-    if let (Ok(()), Some(id)) = (&verdict, &principal.0.issuer_id)
-        && route.acts_for_issuer(&principal)
-    {
-        verdict = issuer::check_not_suspended(&mut app.db.read().await?, id).await.map_err(Problem::from);
+    if verdict.is_ok() {
+        verdict = issuer_works(app, route, &principal).await;
     }
     // A caller above the limit stays unknown: an audit entry for each refusal would cost a write.
     *caller = often.is_ok().then_some(principal);
     verdict
+}
+
+/// The one place that stops the people of a suspended issuer. Reads are allowed.
+async fn issuer_works(app: &App, route: &Route, principal: &Principal) -> Result<()> {
+    match &principal.0.issuer_id {
+        Some(id) if route.acts_for_issuer(principal) => {
+            issuer::check_not_suspended(&mut app.db.read().await?, id).await.map_err(Problem::from)
+        }
+        _ => Ok(()),
+    }
 }

@@ -22,6 +22,17 @@ impl Principal {
         self.0.roles.is_staff()
     }
 
+    /// Whether they must set up a second factor before anything else: staff can move other people's money.
+    pub fn must_enrol(&self, app: &App) -> bool {
+        let lacks = self.0.session().is_some_and(|session| !session.has_second_factor());
+        app.auth.config.staff_second_factor && self.is_staff() && lacks
+    }
+
+    /// Who the request counts for: the API key, or the user.
+    pub fn caller(&self) -> &str {
+        self.0.key().map_or(&self.0.user_id, |key| &key.id)
+    }
+
     /// The session; 403 for a key, which has none.
     pub fn session(&self) -> Result<&Session> {
         self.0.session().ok_or_else(|| Problem::new(Code::RoleForbidden, "API keys cannot do this. Log in as a user."))

@@ -1,7 +1,7 @@
 //! One row per endpoint. The router, the layers before a handler and the OpenAPI document read all that they know of an endpoint from its
 //! row. The method and the path stand once, in the `utoipa::path` attribute of the handler.
 
-use axum::http::Method;
+use axum::http::{Method, Uri};
 use axum::routing::{MethodFilter, MethodRouter};
 use muniment_domain::user::Role;
 use utoipa::openapi::path::{Operation, PathItem};
@@ -108,6 +108,8 @@ pub struct Route {
     pub own_account: bool,
     /// Whether it is a health probe, which is answered under any load.
     pub probe: bool,
+    /// Whether a request with `wait` waits for events. It may take longer, and takes no place of others.
+    pub waits: bool,
     /// The media types of its successful answers.
     pub media_types: Vec<String>,
     /// Its part of the OpenAPI document.
@@ -151,6 +153,7 @@ impl Route {
             opened_by_configuration: false,
             own_account: false,
             probe: false,
+            waits: false,
             document,
             handler,
         }
@@ -211,6 +214,11 @@ impl Route {
         Self { probe: true, ..self }
     }
 
+    /// A request with `wait` waits for events.
+    pub fn waits(self) -> Self {
+        Self { waits: true, ..self }
+    }
+
     /// The handler, for the router.
     pub fn handler(&self) -> MethodRouter<App> {
         self.handler.clone()
@@ -219,6 +227,17 @@ impl Route {
     /// Whether it can change something.
     pub fn writes(&self) -> bool {
         self.method != Method::GET
+    }
+
+    /// The limit that a request counts against. A subscription that is only tried is a read.
+    pub fn rate_of(&self, uri: &Uri) -> Rate {
+        let is_dry_run = uri.query().is_some_and(|query| query.split('&').any(|pair| pair == "dry_run=true"));
+        if self.rate == Rate::Subscribe && is_dry_run { Rate::Read } else { self.rate }
+    }
+
+    /// Whether a request waits for events.
+    pub fn is_wait(&self, uri: &Uri) -> bool {
+        self.waits && uri.path() == self.path && uri.query().is_some_and(|query| query.contains("wait="))
     }
 
     /// Whether a request without a token is let in.
@@ -254,10 +273,8 @@ impl Route {
             let problem = Problem::new(Code::ScopeInsufficient, format!("The API key needs the scope {scope}."));
             return Err(problem.with_authenticate(challenge));
         }
-        // Staff can move other people's money, so they log in with two factors. Until then they can only add the second one.
-        let lacks = principal.0.session().is_some_and(|session| !session.has_second_factor());
-        if app.auth.config.staff_second_factor && principal.is_staff() && lacks && !self.own_account {
-            let detail = "Staff need a second factor. Set one up with POST /v1/auth/mfa/totp and confirm it with POST /v1/auth/step-up.";
+        if principal.must_enrol(app) && !self.own_account {
+            let detail = "Staff need a second factor. Set one up with POST /v1/auth/mfa/totp and confirm it with POST /v1/auth/mfa/totp/confirm.";
             return Err(Problem::new(Code::StepUpRequired, detail));
         }
         if self.step_up {

@@ -101,7 +101,7 @@ async fn carry_out<'a>(
             Err(problem) if !key.is_named() => return Err(problem),
             // A refusal by the rules is an answer too. Nothing that was written before it stays.
             Err(problem) => {
-                let answer = refusal(sent, problem)?;
+                let answer = refusal(app, sent, problem)?;
                 (app.db.begin().await?, answer, Point::Accept)
             }
         };
@@ -189,12 +189,12 @@ fn owner(key: &Key) -> String {
 }
 
 /// A no by the rules is an answer too, and is given again. One that time alone may turn into a yes is not.
-fn refusal(sent: &Sent, problem: Problem) -> Result<Answer> {
+fn refusal(app: &App, sent: &Sent, problem: Problem) -> Result<Answer> {
     let status = problem.code.status();
-    if !matches!(status, 409 | 422) || problem.code.is_retryable() {
+    if !matches!(status, 409 | 422) || problem.is_retryable() {
         return Err(problem);
     }
-    let body = problem.body(&sent.key.path, &sent.request_id).to_string();
+    let body = problem.body(&app.api_url, &sent.key.path, &sent.request_id).to_string();
     Ok(Answer { status: i64::from(status), location: None, body })
 }
 

@@ -21,7 +21,7 @@ use crate::config::Config;
 use crate::http::error::{Problem, Result};
 
 /// An intent that counts how often it is accepted, or is refused.
-#[derive(Deserialize)]
+#[derive(Deserialize, utoipa::ToSchema)]
 struct Counted {
     #[serde(skip)]
     accepted: AtomicU32,

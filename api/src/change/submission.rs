@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Key;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::access::route::Route;
@@ -20,7 +21,7 @@ use crate::http::request_id::RequestId;
 const PURPOSE: &str = "idempotency";
 
 /// The body of a request that changes something.
-pub trait Form: DeserializeOwned + Send + Sync {
+pub trait Form: DeserializeOwned + ToSchema + Send + Sync {
     /// Whether the body may be left out. It is then read as an empty object.
     const MAY_BE_EMPTY: bool = false;
 

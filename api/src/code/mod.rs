@@ -10,6 +10,7 @@ use utoipa::{PartialSchema, ToSchema};
 use self::explanation::{Explanation, explanation};
 
 pub mod explanation;
+pub mod field;
 pub mod reason;
 
 macro_rules! codes {
@@ -181,7 +182,7 @@ codes! {
          attention."
     ];
     NothingToMint = "nothing_to_mint", 409, "No subscription can be minted now" [
-        "Every subscription was skipped. If the request named ids, the answer says why for each.",
+        "Every subscription was skipped. `detail` counts the reasons and names a subscription for each.",
         "Accept subscriptions and verify wallets and identities, then mint again."
     ];
     OfferingNotOpen = "offering_not_open", 409, "The offering does not take subscriptions now" [
@@ -339,7 +340,9 @@ impl Serialize for Code {
 
 impl PartialSchema for Code {
     fn schema() -> RefOr<Schema> {
-        muniment_domain::schema::words(Self::ALL.iter().map(|code| code.as_str()))
+        let words: Vec<_> = Self::ALL.iter().map(|code| (code.as_str(), format!("{}.", code.title()))).collect();
+        let description = "The stable code of a problem. `GET /errors/{code}` explains it. New codes may be added.";
+        muniment_domain::schema::described(description, &words)
     }
 }
 

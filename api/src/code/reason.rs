@@ -57,6 +57,18 @@ reasons! {
         "No RPC endpoint of the chain has answered since the database was created.",
         "Check the endpoints with `muniment doctor`; see also `outage`. Work starts automatically."
     ];
+    BlockedReason "history_replaced" "The final block was replaced" [
+        "The operation was confirmed in a block that is not part of the history that two admins accepted. Its transaction is sent again, with \
+         the same nonce.",
+        "Wait. When it is final again, this reason disappears. An operation that was adopted from a foreign transaction has nothing to send: \
+         compare it with the chain by a reconciliation run.",
+        "Its effect is missing on the chain until then."
+    ];
+    BlockedReason "history_lost" "The effect is lost in the accepted history" [
+        "The operation was confirmed, its final block was replaced, and its transaction is now final without its effect. The text says why.",
+        "Start a reconciliation run (`POST /blockchain/reconciliation-runs`), and request what is missing as a new operation.",
+        "Yes: the platform shows an effect that the chain does not have."
+    ];
     BlockedReason "lane_paused" "The lane is paused" [
         "An operator paused the signer. Transactions that are already signed are still followed.",
         "Resume the lane when the reason is gone: `muniment admin lane resume LANE REASON`, or `POST \
@@ -101,6 +113,12 @@ reasons! {
     ErrorCode "op_id_conflict" "Another call used this operation number" [page];
     ErrorCode "cancelled_by_operator" "An operator cancelled the operation" [page];
     ErrorCode "nonce_consumed_externally" "A foreign transaction used our nonce" [page];
+    BlockedReason "nonce_unexplained" "The nonce is used, and nothing explains it" [page];
+    ErrorCode "nonce_closed" "Two people closed the nonce" [
+        "The chain shows that the nonce is used, none of the operation's transactions used it, and two people closed it.",
+        "Retry: the contract is asked first whether it was executed, and a new nonce is taken only if it was not.",
+        "This operation had no effect in this cycle."
+    ];
     ErrorCode "payload_changed" "The stored call was changed" [page];
     ErrorCode "incomplete" "The node's answer is incomplete" [page];
     ErrorCode "malformed" "The node's answer is unreadable" [

@@ -1,21 +1,29 @@
 //! Problems: the body of every error answer (RFC 9457).
 
+use std::collections::BTreeSet;
+
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
+use chrono::{DateTime, Utc};
 use muniment_domain::Error;
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::code::Code;
+use crate::code::field::{CODES, InvalidFieldCode};
+use crate::http::instant::Instant;
 
 /// The media type of a problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
 
+/// How many invalid fields an answer names.
+pub const FIELDS_MAX: usize = 50;
+
 /// The result of a handler.
 pub type Result<T, E = Problem> = std::result::Result<T, E>;
 
-/// The pages of the error codes. A relative reference, so that it leads to the server that answered.
+/// The pages of the error codes, below the address of this interface.
 const TYPE_PREFIX: &str = "/errors/";
 
 /// One problem. It travels as an extension of the response, because an outer layer knows the request's path and id.
@@ -33,8 +41,9 @@ struct More {
     fields: Vec<Field>,
     resource: Option<String>,
     checks: Option<Value>,
-    // The current status, and the transitions that it allows.
+    // The current status, and the requests that it allows.
     state: Option<(&'static str, Vec<&'static str>)>,
+    retry_at: Option<DateTime<Utc>>,
     authenticate: Option<String>,
     retry_after: Option<u64>,
     // For the log, never for the answer.
@@ -58,7 +67,7 @@ pub struct Field {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Problem)]
 pub struct Body {
-    /// The page that explains the code, relative to the server.
+    /// The page that explains the code.
     #[serde(rename = "type")]
     kind: String,
     /// The title of the code, the same in every answer.
@@ -88,13 +97,17 @@ pub struct Body {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     current_status: Option<&'static str>,
-    /// The transitions that the current status allows.
+    /// The requests that the current status allows, by the last part of their path.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     allowed_transitions: Option<Vec<&'static str>>,
-    /// The invalid fields of the body.
+    /// From when the same request can succeed, if only time is missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
+    retry_at: Option<Instant>,
+    /// The invalid fields of the body, all of them at once: first those that cannot be read, then those whose values are not allowed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false, max_items = 50)]
     errors: Option<Vec<Misfit>>,
 }
 
@@ -104,6 +117,7 @@ struct Misfit {
     /// The JSON pointer of the field.
     pointer: String,
     /// The stable code of the error, such as `required`.
+    #[schema(value_type = InvalidFieldCode)]
     code: &'static str,
     /// What is wrong and what is allowed.
     detail: String,
@@ -135,9 +149,48 @@ impl Problem {
     }
 
     fn at(of: Code, pointer: String, code: &'static str, detail: String) -> Self {
-        let mut problem = Self::new(of, detail.clone());
-        problem.more.fields.push(Field { pointer, code, detail, params: None });
-        problem
+        Self::of_fields([Field { pointer, code, detail, params: None }])
+            .map_or_else(|| Self::bare(of), |problem| Self { code: of, ..problem })
+    }
+
+    /// The invalid fields of the body, each once. None if there are none.
+    pub fn of_fields(fields: impl IntoIterator<Item = Field>) -> Option<Self> {
+        let mut seen = BTreeSet::new();
+        let fields = fields.into_iter().filter(|field| seen.insert(field.pointer.clone()));
+        let fields: Vec<_> = fields.take(FIELDS_MAX).collect();
+        let detail = match fields.as_slice() {
+            [] => return None,
+            [one] => one.detail.clone(),
+            several => {
+                let pointers: Vec<_> = several.iter().map(|field| field.pointer.as_str()).collect();
+                format!("{} fields are invalid: {}.", several.len(), pointers.join(", "))
+            }
+        };
+        let is_known = |code| CODES.binary_search_by_key(&code, |(known, _)| *known).is_ok();
+        debug_assert!(fields.iter().all(|field| is_known(field.code)), "add the code to code/field.rs: {fields:?}");
+        let mut problem = Self::new(Code::ValidationFailed, detail);
+        problem.more.fields = fields;
+        Some(problem)
+    }
+
+    /// Refuses a body with every invalid field that the checks find, so that the caller can correct all of them at once. A refusal that
+    /// concerns no field comes first.
+    pub fn all(checks: impl IntoIterator<Item = Result<()>>) -> Result<()> {
+        let mut fields = Vec::new();
+        for problem in checks.into_iter().filter_map(Result::err) {
+            if problem.more.fields.is_empty() {
+                return Err(problem);
+            }
+            fields.extend(problem.more.fields);
+        }
+        Self::of_fields(fields).map_or(Ok(()), Err)
+    }
+
+    /// The same, with each field inside the object at this pointer.
+    #[must_use]
+    pub fn under(mut self, place: &str) -> Self {
+        self.more.fields.iter_mut().for_each(|field| field.pointer.insert_str(0, place));
+        self
     }
 
     /// An unexpected error. The cause goes to the log.
@@ -178,6 +231,21 @@ impl Problem {
         self
     }
 
+    /// Whether the same request may succeed later.
+    pub fn is_retryable(&self) -> bool {
+        self.code.is_retryable() || self.more.retry_at.is_some()
+    }
+
+    /// What is wrong and what to do.
+    pub fn detail(&self) -> Option<&str> {
+        self.more.detail.as_deref()
+    }
+
+    /// The invalid fields of the body.
+    pub fn fields(&self) -> &[Field] {
+        &self.more.fields
+    }
+
     /// The internal cause, for the log.
     pub fn cause(&self) -> Option<&str> {
         self.more.cause.as_deref()
@@ -198,8 +266,8 @@ impl Problem {
         }
     }
 
-    /// The body of the answer. From status 500 on it has no details, because internal causes belong to the log.
-    pub fn body(&self, path: &str, request_id: &str) -> Value {
+    /// The body of the answer, whose type is a page below `api_url`. From status 500 on it has no details, because internal causes belong to the log.
+    pub fn body(&self, api_url: &str, path: &str, request_id: &str) -> Value {
         let (code, more) = (self.code, &self.more);
         let has_details = code.status() < 500;
         let field = |f: &Field| Misfit {
@@ -211,36 +279,48 @@ impl Problem {
         let errors: Vec<_> = more.fields.iter().filter(|_| has_details).map(field).collect();
         let state = more.state.as_ref().filter(|_| has_details);
         json!(Body {
-            kind: format!("{TYPE_PREFIX}{}", code.as_str()),
+            kind: format!("{api_url}{TYPE_PREFIX}{}", code.as_str()),
             title: code.title(),
             status: code.status(),
             code,
             instance: path.to_owned(),
             request_id: request_id.to_owned(),
-            retryable: code.is_retryable(),
+            retryable: self.is_retryable(),
             detail: more.detail.clone().filter(|_| has_details),
             resource: more.resource.clone().filter(|_| has_details),
             checks: more.checks.clone().filter(|_| has_details),
             current_status: state.map(|(current, _)| *current),
             allowed_transitions: state.map(|(_, allowed)| allowed.clone()),
+            retry_at: more.retry_at.filter(|_| has_details).map(Instant),
             errors: (!errors.is_empty()).then_some(errors),
         })
     }
+}
+
+/// Refuses a field whose value is not as it must be.
+pub fn check_that(
+    is_so: bool,
+    pointer: impl Into<String>,
+    code: &'static str,
+    detail: impl Into<String>,
+) -> Result<()> {
+    if is_so { Ok(()) } else { Err(Problem::field(pointer, code, detail)) }
 }
 
 impl From<Error> for Problem {
     fn from(error: Error) -> Self {
         match error {
             Error::Refused { code, detail } => Self::new(Code::of_domain(code), detail),
-            Error::Illegal { detail, current, allowed } => {
+            Error::Illegal { detail, current, allowed, until } => {
                 let mut problem = Self::new(Code::InvalidState, detail);
                 problem.more.state = Some((current, allowed));
+                problem.more.retry_at = until;
                 problem
             }
-            Error::Field { pointer, code, detail, params } => {
-                let mut problem = Self::field(pointer, code, detail);
-                problem.more.fields.iter_mut().for_each(|field| field.params = params.as_deref().cloned());
-                problem
+            error @ Error::Field { .. } => {
+                let mut fields = Vec::new();
+                collect(error, &mut fields);
+                Self::of_fields(fields).unwrap_or_else(|| Self::bare(Code::ValidationFailed))
             }
             Error::Stale { .. } => Self::new(
                 Code::VersionConflict,
@@ -249,6 +329,14 @@ impl From<Error> for Problem {
             error if error.is_outage() => Self::unavailable(error),
             error => Self::internal(error),
         }
+    }
+}
+
+/// The field of the error, and the other fields of the same request.
+fn collect(error: Error, fields: &mut Vec<Field>) {
+    if let Error::Field { pointer, code, detail, params, others } = error {
+        fields.push(Field { pointer: pointer.to_owned(), code, detail, params: params.map(|named| *named) });
+        others.into_iter().for_each(|other| collect(other, fields));
     }
 }
 
@@ -267,7 +355,7 @@ mod tests {
 
     #[test]
     fn an_internal_error_shows_only_the_request_id() {
-        let body = Problem::internal("select secret from vault").body("/v1/offerings/off_1", "req_1").to_string();
+        let body = Problem::internal("select secret from vault").body("", "/v1/offerings/off_1", "req_1").to_string();
         assert!(!body.contains("secret"), "{body}");
         assert!(body.contains("req_1"), "{body}");
         assert!(!body.contains("detail"), "{body}");
@@ -275,20 +363,20 @@ mod tests {
 
     #[test]
     fn a_field_error_has_a_json_pointer() {
-        let body = Problem::field("/amount", "below_minimum", "minimum is 1000.00").body("/", "req_1");
+        let body = Problem::field("/amount", "below_minimum", "minimum is 1000.00").body("", "/", "req_1");
         assert_eq!(body["code"], "validation_failed");
         assert_eq!(body["status"], 422);
         assert_eq!(body["errors"][0]["pointer"], "/amount");
         let domain =
             Error::field("/amount", "below_minimum", "too little").with_params(json!({ "minimum": "1000.00" }));
-        let body = Problem::from(domain).body("/", "req_1");
+        let body = Problem::from(domain).body("", "/", "req_1");
         assert_eq!(body["errors"][0]["params"]["minimum"], "1000.00");
     }
 
     #[test]
     fn an_invalid_state_shows_the_allowed_transitions() {
         let body =
-            Problem::from(Error::illegal("The status is binding.", "binding", vec!["accept"])).body("/", "req_1");
+            Problem::from(Error::illegal("The status is binding.", "binding", vec!["accept"])).body("", "/", "req_1");
         assert_eq!((&body["status"], &body["code"]), (&json!(409), &json!("invalid_state")));
         assert_eq!((&body["current_status"], &body["allowed_transitions"]), (&json!("binding"), &json!(["accept"])));
     }

@@ -1,14 +1,18 @@
-//! Reads a body into the type of the handler, and says which field is invalid.
+//! Reads a body into the type of the handler, and says which fields are invalid.
+
+mod misfits;
+mod missing;
 
 use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRef, FromRequest, Request};
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
 use crate::code::Code;
 use crate::config::Limits;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Field, Problem, Result};
 use crate::http::json::Json;
 use crate::http::unique::Unique;
 
@@ -19,7 +23,7 @@ const DEPTH_MAX: usize = 32;
 #[derive(Debug)]
 pub struct Input<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Input<T>
+impl<T: DeserializeOwned + ToSchema, S: Send + Sync> FromRequest<S> for Input<T>
 where
     Arc<Limits>: FromRef<S>,
 {
@@ -35,7 +39,7 @@ where
 #[derive(Debug)]
 pub struct Optional<T>(pub T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for Optional<T>
+impl<T: DeserializeOwned + ToSchema, S: Send + Sync> FromRequest<S> for Optional<T>
 where
     Arc<Limits>: FromRef<S>,
 {
@@ -59,18 +63,19 @@ pub fn too_large(bytes_max: usize) -> Problem {
 }
 
 /// The value that the bytes hold.
-pub fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T> {
-    let value = value(bytes)?;
-    if depth(&value) > DEPTH_MAX {
+pub fn parse<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T> {
+    let sent = value(bytes)?;
+    if depth(&sent) > DEPTH_MAX {
         return Err(Problem::new(Code::MalformedJson, format!("The body can have at most {DEPTH_MAX} nested levels.")));
     }
-    if let Some(pointer) = nul(&value) {
+    if let Some(pointer) = nul(&sent) {
         return Err(Problem::field(pointer, "text_format", "A string cannot contain the character U+0000."));
     }
-    serde_path_to_error::deserialize(Json(value)).map_err(|error| {
-        let path = pointer(error.path());
-        problem(&path, &error.inner().to_string())
-    })
+    // Only a body that is refused is read a second time, for all that is wrong with it.
+    match T::deserialize(Json(sent)) {
+        Ok(read) => Ok(read),
+        Err(_) => Err(misfits::problem::<T>(value(bytes)?, bytes.len())),
+    }
 }
 
 /// The text as a value, in which no object names a field twice.
@@ -86,6 +91,9 @@ fn value(bytes: &[u8]) -> Result<serde_json::Value> {
     Ok(value)
 }
 
+/// The code of a field that is missing.
+const REQUIRED: &str = "required";
+
 /// The error codes of our own types, which stand before a colon in the text.
 const OWN: [&str; 7] = [
     "address_checksum",
@@ -97,21 +105,22 @@ const OWN: [&str; 7] = [
     "reference_format",
 ];
 
-/// Turns an error of serde into a problem. serde gives the kind of error only in its text; only this function reads it.
-fn problem(path: &str, text: &str) -> Problem {
+/// Turns an error of serde into an invalid field. serde gives the kind of error only in its text; only this function reads it.
+fn field(path: &str, text: &str) -> Field {
+    let field = |pointer: String, code, detail| Field { pointer, code, detail, params: None };
     let coded = text.split_once(": ").and_then(|(code, detail)| Some((OWN.iter().find(|own| **own == code)?, detail)));
     if let Some((code, detail)) = coded {
-        return Problem::field(path, code, detail);
+        return field(path.to_owned(), code, detail.to_owned());
     }
     let quoted = text.split('`').nth(1).unwrap_or_default();
     if text.starts_with("unknown field") {
-        let at = if path.ends_with(&format!("/{quoted}")) { path.to_owned() } else { format!("{path}/{quoted}") };
-        return Problem::field(at, "unknown_field", format!("The field {quoted} is unknown."));
+        let at = if path.ends_with(&step(quoted)) { path.to_owned() } else { path.to_owned() + &step(quoted) };
+        return field(at, "unknown_field", format!("The field {quoted} is unknown."));
     }
     if text.starts_with("missing field") {
-        return Problem::field(format!("{path}/{quoted}"), "required", format!("The field {quoted} is missing."));
+        return field(path.to_owned() + &step(quoted), REQUIRED, format!("The field {quoted} is missing."));
     }
-    Problem::field(path, "type_mismatch", mismatch(text))
+    field(path.to_owned(), "type_mismatch", mismatch(text))
 }
 
 /// What is allowed instead of a value of the wrong type, without the words of the implementation.

@@ -1,6 +1,6 @@
 use super::*;
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Outer {
     #[allow(dead_code)]
@@ -9,7 +9,7 @@ struct Outer {
     inner: Option<Inner>,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
 #[serde(deny_unknown_fields)]
 struct Inner {
     #[allow(dead_code)]
@@ -20,7 +20,7 @@ struct Inner {
 
 fn refused(text: &str) -> (Code, String, String) {
     let problem = parse::<Outer>(text.as_bytes()).unwrap_err();
-    let body = problem.body("/", "req");
+    let body = problem.body("", "/", "req");
     let of = |key: &str| body["errors"][0][key].as_str().unwrap_or_default().to_owned();
     (problem.code, of("code"), of("pointer"))
 }
@@ -54,6 +54,61 @@ fn body_errors_name_the_field() {
         assert_eq!(refused(list), field("type_mismatch", ""), "{list}");
     }
     assert_eq!(refused(r#"{"id":"a","inner":[null,["b"]]}"#), field("type_mismatch", "/inner"));
+}
+
+#[test]
+fn all_invalid_fields_are_named_at_once() {
+    #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
+    #[serde(deny_unknown_fields)]
+    #[allow(dead_code, reason = "only whether it can be read matters")]
+    struct Body {
+        name: String,
+        count: i64,
+        amount: crate::field::amount::Amount,
+        #[serde(default)]
+        kinds: Vec<Kind>,
+        inner: Option<Inner>,
+        parts: Option<Vec<Part>>,
+    }
+    #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
+    #[serde(rename_all = "snake_case")]
+    enum Kind {
+        One,
+    }
+    #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
+    #[allow(dead_code, reason = "only whether it can be read matters")]
+    struct Part {
+        from: i64,
+        to: i64,
+    }
+    let invalid = |sent: serde_json::Value| {
+        let problem = parse::<Body>(sent.to_string().as_bytes()).unwrap_err();
+        let fields = problem.fields().iter().map(|field| format!("{} {}", field.pointer, field.code));
+        fields.collect::<std::collections::BTreeSet<_>>().into_iter().collect::<Vec<_>>()
+    };
+    let sent = serde_json::json!({
+        "amount": "7", "kinds": ["two", "one", 3, "four"], "a/b": 1, "inner": { "list": "x", "more": 1 },
+        "parts": [{ "from": 1 }, { "from": 1, "to": 2 }, { "from": "1", "to": "2" }],
+    });
+    assert_eq!(
+        invalid(sent),
+        [
+            "/amount amount_format",
+            "/a~1b unknown_field",
+            "/count required",
+            "/inner/list type_mismatch",
+            "/inner/more unknown_field",
+            "/kinds/0 type_mismatch",
+            "/kinds/2 type_mismatch",
+            "/kinds/3 type_mismatch",
+            "/name required",
+            "/parts/0/to required",
+            "/parts/2/from type_mismatch",
+            "/parts/2/to type_mismatch",
+        ]
+    );
+    assert_eq!(invalid(serde_json::json!([])), [" type_mismatch"]);
+    assert_eq!(invalid(serde_json::json!({ "name": "a", "count": 1, "amount": 7 })), ["/amount type_mismatch"]);
 }
 
 #[test]

@@ -16,8 +16,7 @@ use crate::http::error::{Problem, Result};
 const FORWARDED: &str = "x-forwarded-for";
 const AGENT_CHARACTERS_MAX: usize = 200;
 const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
-const HEADERS: &str =
-    "authorization, content-type, idempotency-key, if-match, if-none-match, x-csrf-token, x-request-id, traceparent";
+const HEADERS: &str = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-csrf-token, x-request-id, traceparent";
 const EXPOSED: &str =
     "etag, location, retry-after, ratelimit, ratelimit-policy, x-request-id, idempotent-replayed, www-authenticate";
 const PREFLIGHT_SECONDS: &str = "600";

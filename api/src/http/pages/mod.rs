@@ -31,7 +31,7 @@ const OFFSET_MAX: i64 = 100_000;
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Paging {
     /// The number of the page, from 1. A page can start after at most 100000 items.
-    #[param(minimum = 1, default = 1)]
+    #[param(minimum = 1, maximum = 100001, default = 1)]
     page: Option<i64>,
     /// The number of items on a page.
     #[param(minimum = 1, maximum = 100, default = 20)]
@@ -54,6 +54,13 @@ pub struct Between {
 pub struct List<T: ToSchema> {
     data: Vec<T>,
     pagination: Pagination,
+}
+
+/// A page of a list that a caller pages by number, or continues after an id.
+#[derive(Serialize, ToSchema)]
+pub struct Scroll<T: ToSchema> {
+    pub data: Vec<T>,
+    pagination: Place,
 }
 
 /// The position of a page in its list.
@@ -155,6 +162,15 @@ impl Parameters {
         self.text(name)
             .map(|text| sound(text).map_err(|_| invalid(name, &format!("use an id such as {prefix}_01k…"))))
             .transpose()
+    }
+
+    /// Whether `expand` asks for this object, the only one that it can ask for.
+    pub fn expands(&self, object: &str) -> Result<bool> {
+        match self.text("expand") {
+            None => Ok(false),
+            Some(text) if text == object => Ok(true),
+            Some(_) => Err(invalid("expand", &format!("use {object}"))),
+        }
     }
 
     /// A parameter that is a time.
@@ -280,6 +296,11 @@ impl Continued {
             rows.pop();
         }
         rows.last().filter(|_| more).map(|row| id(row).to_owned())
+    }
+
+    /// The answer: the items and the position of the page.
+    pub fn list<T: ToSchema>(self, data: Vec<T>, next_after: Option<String>, total: Option<Total>) -> Scroll<T> {
+        Scroll { data, pagination: self.place(next_after, total) }
     }
 
     /// The position of the page.

@@ -16,6 +16,10 @@ const WINDOW_SECONDS: i64 = 60;
 /// who fills the table makes it forget at most itself and what was idle.
 const BUCKETS_MAX: usize = 10_000;
 
+/// Marks a read that belongs to a request which was counted already. Only this process can mark one.
+#[derive(Clone, Copy, Debug)]
+pub struct Counted;
+
 /// The state of a caller's bucket after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
