@@ -1,6 +1,6 @@
 // Shows /openapi.json. Text is only ever set as text, so nothing in the document or in an answer can become markup.
 
-const METHODS = ["get", "post", "patch", "delete"];
+const METHODS = ["get", "post", "put", "patch", "delete"];
 const byId = (id) => document.getElementById(id);
 
 function make(tag, properties = {}, ...children) {
@@ -137,10 +137,10 @@ async function csrfToken(token) {
   return answer.ok ? (await answer.json()).csrfToken : null;
 }
 
-async function send(method, path, operation, form, shown) {
+// The request of a filled form, without what only the session knows.
+function request(path, operation, form) {
   const headers = new Headers();
   const query = new URLSearchParams();
-  const token = byId("token").value.trim();
   let url = path;
   for (const parameter of operation.parameters.map(resolve)) {
     const value = form.elements.namedItem(parameter.name)?.value ?? "";
@@ -148,14 +148,32 @@ async function send(method, path, operation, form, shown) {
     else if (value && parameter.in === "query") query.set(parameter.name, value);
     else if (value) headers.set(parameter.name, value);
   }
+  const body = form.elements.namedItem("body")?.value || undefined;
+  if (body) headers.set("Content-Type", "application/json");
+  return { url: query.size ? `${url}?${query}` : url, headers, body };
+}
+
+// The same for a shell. The token stays out of it: it is in the variable TOKEN, and a session's CSRF token in CSRF.
+function curl(method, path, operation, form) {
+  const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const { url, headers, body } = request(path, operation, form);
+  const lines = [`curl -sS -X ${method.toUpperCase()} ${quoted(location.origin + decodeURI(url))}`];
+  if (operation.security?.length !== 0) lines.push('-H "Authorization: Bearer $TOKEN"');
+  if (operation.parameters.map(resolve).some((parameter) => parameter.name === "X-CSRF-Token")) lines.push('-H "X-CSRF-Token: $CSRF"');
+  for (const [name, value] of headers) lines.push(`-H ${quoted(`${name}: ${value}`)}`);
+  if (body) lines.push(`-d ${quoted(body)}`);
+  return lines.join(" \\\n  ");
+}
+
+async function send(method, path, operation, form, shown) {
+  const { url, headers, body } = request(path, operation, form);
+  const token = byId("token").value.trim();
   if (token) headers.set("Authorization", `Bearer ${token}`);
   if (token && method !== "get" && !token.startsWith("rap_") && !headers.has("X-CSRF-Token")) {
     const csrf = await csrfToken(token);
     if (csrf) headers.set("X-CSRF-Token", csrf);
   }
-  const body = form.elements.namedItem("body")?.value;
-  if (body) headers.set("Content-Type", "application/json");
-  const answer = await fetch(query.size ? `${url}?${query}` : url, { method: method.toUpperCase(), headers, body: body || undefined });
+  const answer = await fetch(url, { method: method.toUpperCase(), headers, body });
   const text = await answer.text();
   const pretty = answer.headers.get("content-type")?.includes("json") ? JSON.stringify(JSON.parse(text), null, 2) : text;
   shown.textContent = `${answer.status} ${answer.statusText}\n${[...answer.headers].map(([name, value]) => `${name}: ${value}`).join("\n")}\n\n${pretty}`;
@@ -172,6 +190,10 @@ function trial(method, path, operation) {
   const form = make("form", {}, ...inputs,
     example === undefined ? null : make("label", {}, "Body", make("textarea", { name: "body", spellcheck: false, value: JSON.stringify(example, null, 2) })),
     make("button", { textContent: "Send" }));
+  const shell = make("pre", { tabIndex: 0 });
+  const told = () => { shell.textContent = curl(method, path, operation, form); };
+  form.addEventListener("input", told);
+  told();
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     shown.hidden = false;
@@ -182,7 +204,7 @@ function trial(method, path, operation) {
       shown.textContent = `No answer came: ${error.message}`;
     }
   });
-  return make("details", {}, make("summary", { textContent: "Try it" }), form, shown);
+  return make("details", {}, make("summary", { textContent: "Try it" }), form, shown, make("p", {}, "In a shell:"), shell);
 }
 
 function inside(method, path, operation) {
@@ -241,6 +263,37 @@ function find() {
   }
 }
 
+async function posted(path, body) {
+  const headers = { "Content-Type": "application/json" };
+  const answer = await fetch(path, { method: "POST", headers, body: JSON.stringify(body) });
+  return [answer.ok, await answer.json()];
+}
+
+// A person with a second factor is asked for the code, and sends the form again.
+let pending = null;
+async function signIn(form) {
+  const value = (name) => form.elements.namedItem(name).value;
+  const [ok, told] = pending
+    ? await posted("/v1/auth/mfa/verify", { mfa_token: pending, code: value("code") })
+    : await posted("/v1/auth/login", { email: value("email"), password: value("password") });
+  pending = ok ? told.mfa_token ?? null : null;
+  byId("code").hidden = !pending;
+  if (told.access_token) byId("token").value = told.access_token;
+  if (!pending) form.elements.namedItem("password").value = "";
+  if (!ok) return told.detail ?? told.title;
+  return pending ? "Now the code of your second factor." : "Signed in. The token is in the field above.";
+}
+
+byId("signin").addEventListener("submit", async (event) => {
+  event.preventDefault();
+  try {
+    byId("signed").textContent = await signIn(event.target);
+  } catch (error) {
+    byId("signed").textContent = `No answer came: ${error.message}`;
+  }
+});
+// Before this moment a click would send the form to nobody.
+byId("signin").querySelector("button").disabled = false;
 byId("caller").addEventListener("submit", (event) => event.preventDefault());
 byId("find").addEventListener("input", find);
 addEventListener("hashchange", jump);

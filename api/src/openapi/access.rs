@@ -21,13 +21,12 @@ pub fn schemes() -> Value {
     } })
 }
 
-/// The requirement of one operation: OpenAPI 3.1 lets any scheme name what it needs.
+/// The requirement of one operation. The scope that a key needs stands in `x-access`: tools take scopes only of OAuth.
 pub fn security(route: &Route) -> Value {
     match route.access {
         Access::Open | Access::Door => json!([]),
         Access::Public => json!([{}, { BEARER: [] }]),
-        Access::Person { .. } => json!([{ BEARER: [] }]),
-        Access::Caller { scope, .. } => json!([{ BEARER: [scope] }]),
+        Access::Person { .. } | Access::Caller { .. } => json!([{ BEARER: [] }]),
     }
 }
 

@@ -72,7 +72,7 @@ fn example(code: Code) -> Value {
         }
         code => crate::http::error::Problem::bare(code),
     };
-    problem.body("/v1/auth/me", "req_01jc8yq3k5e9v8w2m4n6p7r9st")
+    problem.body("", "/v1/auth/me", "req_01jc8yq3k5e9v8w2m4n6p7r9st")
 }
 
 fn header(name: &str) -> Value {

@@ -2,6 +2,8 @@
 
 use serde_json::{Map, Value, json};
 
+use super::request;
+
 /// An example for each field name. A test reports missing names.
 const TEXTS: &[(&str, &str)] = &[
     ("accept_terms_version", "2026-09"),
@@ -39,7 +41,6 @@ const TEXTS: &[(&str, &str)] = &[
     ("finality", "tag"),
     ("hash", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
     ("head_hash", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"),
-    ("id", "usr_01jc8yq3k5e9v8w2m4n6p7r9st"),
     ("idempotency_key", "mint-2026-11-20-a"),
     ("instance", "/v1/auth/me"),
     ("investor_id", "inv_01jc8yq3k5e9v8w2m4n6p7r9st"),
@@ -100,7 +101,7 @@ const TEXTS: &[(&str, &str)] = &[
     ("title", "A field does not fit"),
     ("token_symbol", "SOLAR"),
     ("tx_hash", "0x7d1afa7b718fb893db30a3abc0cfc608aacfebb0f1a3c4d5e6f708192a3b4c5d"),
-    ("type", "/errors/validation_failed"),
+    ("type", "https://portal.example/errors/validation_failed"),
     ("url", "https://files.example/risks.pdf"),
     ("user_agent", "Mozilla/5.0"),
     ("user_id", "usr_01jc8yq3k5e9v8w2m4n6p7r9st"),
@@ -116,6 +117,11 @@ pub fn fill(document: &mut Value) {
     for (_, path) in paths {
         for operation in path.as_object_mut().into_iter().flatten().map(|(_, operation)| operation) {
             if let Some(body) = operation.get_mut("requestBody") {
+                if let Some(content) = body.pointer_mut("/content/application~1json")
+                    && let Some(example) = request::example(&content["schema"]["$ref"])
+                {
+                    content["example"] = example;
+                }
                 give(body, &schemas);
             }
             for (_, response) in operation["responses"].as_object_mut().into_iter().flatten() {

@@ -4,8 +4,9 @@
 use serde_json::{Map, Value, json};
 
 /// Ids in answers: the schema of the answer, the pointer to the id, and the path under which the object is found.
-const BESIDE: [(&str, &str, &str); 4] = [
+const BESIDE: [(&str, &str, &str); 5] = [
     ("Asked", "/approval/id", "/v1/approvals"),
+    ("List_Delivery", "/data/0/id", "/v1/webhooks/deliveries"),
     ("List_Subscription", "/data/0/id", "/v1/subscriptions"),
     ("Operation", "/id", "/blockchain/operations"),
     ("Subscribed", "/subscription_id", "/v1/subscriptions"),

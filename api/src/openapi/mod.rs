@@ -3,9 +3,15 @@
 
 mod access;
 mod answer;
+mod event;
 mod example;
 mod field;
+mod form;
 mod link;
+mod name;
+mod parameter;
+mod request;
+mod tag;
 #[cfg(test)]
 mod tests;
 
@@ -21,11 +27,13 @@ use crate::http::error;
     info(
         title = "Muniment",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
+        contact(name = "The operator of this installation"),
         description = "Offerings, subscriptions, tokens and distributions, for portals and operators.\n\n\
             A refusal is `application/problem+json` (RFC 9457); its `code` is stable, and clients decide by it. Money is a string with two \
             decimals. Times are RFC 3339 in UTC. Lists take `page` and `limit`. Paths under `/v1` change only by additions; those under \
             `/blockchain` are for operators and carry no such promise."
     ),
+    servers((url = "/", description = "The installation that serves this document")),
     components(schemas(error::Body))
 )]
 struct Interface;
@@ -43,6 +51,8 @@ pub fn document(routes: &[Route]) -> Value {
     refer_to_items(&mut document["components"]["schemas"]);
     require_what_is_always_there(&mut document["components"]["schemas"]);
     field::describe(&mut document["components"]["schemas"]);
+    form::add(&mut document["components"]["schemas"]);
+    event::add(&mut document["components"]["schemas"]);
     let mut refusals = Map::new();
     for route in routes {
         let path = document["paths"].get_mut(&route.path);
@@ -57,20 +67,18 @@ pub fn document(routes: &[Route]) -> Value {
     document["components"]["parameters"] = json!({ "CsrfToken": access::csrf_parameter() });
     document["components"]["headers"] = answer::headers();
     document["components"]["securitySchemes"] = access::schemes();
+    parameter::name_statuses(&mut document);
+    name::give(&mut document);
+    document["tags"] = tag::used(&document);
     link::add(&mut document);
     example::fill(&mut document);
     document
 }
 
-/// Adds what every endpoint has: an operation id, a tag, the access, the limits and the path parameters.
+/// Adds what every endpoint has: a tag, the access, the limits and the path parameters.
 fn describe(operation: &mut Value, route: &Route) {
-    let (method, path) = (route.method.as_str().to_lowercase(), route.path.as_str());
-    let words = path.split(['/', '-', '.']).filter(|word| !word.is_empty() && !word.starts_with('{'));
-    operation["operationId"] = json!(format!("{method}_{}", words.collect::<Vec<_>>().join("_")));
-    if path.ends_with('}') {
-        operation["operationId"] = json!(format!("{}_one", operation["operationId"].as_str().unwrap_or_default()));
-    }
-    operation["tags"] = json!([noun(path)]);
+    let path = route.path.as_str();
+    operation["tags"] = json!([tag::of(path)]);
     let summary = operation["summary"].as_str().unwrap_or_default();
     // The doc comment may begin with the path; the document already shows it.
     let summary = summary.split_once("`: ").map_or(summary, |(_, rest)| rest).to_owned();
@@ -90,67 +98,12 @@ fn describe(operation: &mut Value, route: &Route) {
     operation["x-access"] = access::extension(route);
     let parameters = operation.as_object_mut().map(|fields| fields.entry("parameters").or_insert_with(|| json!([])));
     if let Some(Value::Array(parameters)) = parameters {
-        parameters.extend(path_parameters(path));
+        parameters.extend(parameter::of_path(path));
+        parameter::describe(parameters);
         if access::takes_csrf_token(route) {
             parameters.push(json!({ "$ref": "#/components/parameters/CsrfToken" }));
         }
     }
-}
-
-/// The tag of a path: its first meaningful word.
-fn noun(path: &str) -> &str {
-    let mut words = path.split('/').filter(|word| !word.is_empty());
-    match (words.next(), words.next()) {
-        (Some("v1"), Some("csrf-token")) => "auth",
-        (Some("v1"), Some(noun)) => noun,
-        (Some("blockchain"), Some(noun @ ("operations" | "signers" | "reconciliation-runs"))) => noun,
-        (Some("blockchain"), _) => "blockchain",
-        _ => "system",
-    }
-}
-
-/// The kind of id behind a word of a path.
-const IDS: [(&str, &str); 17] = [
-    ("api-keys", "key"),
-    ("approvals", "apr"),
-    ("distributions", "dist"),
-    ("endpoints", "whe"),
-    ("entitlements", "ent"),
-    ("events", "evt"),
-    ("investors", "inv"),
-    ("issuers", "iss"),
-    ("members", "usr"),
-    ("offerings", "off"),
-    ("operations", "op"),
-    ("reconciliation-runs", "rec"),
-    ("sessions", "ses"),
-    ("signers", "lan"),
-    ("subscriptions", "sub"),
-    ("users", "usr"),
-    ("wallets", "wal"),
-];
-
-/// Path parameters that are not ids: name, pattern and example.
-const OTHERS: [(&str, &str, &str); 4] = [
-    ("address", "^0x[0-9a-fA-F]{40}$", "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed"),
-    ("code", "^[a-z_]{1,64}$", "validation_failed"),
-    ("line", "^(aud_[0-7][0-9a-hjkmnp-tv-z]{25}|[1-9][0-9]{0,17})$", "aud_01jc8yq3k5e9v8w2m4n6p7r9st"),
-    ("partition", "^(0|[1-9][0-9]{0,9})$", "1"),
-];
-
-fn path_parameters(path: &str) -> Vec<Value> {
-    let words: Vec<_> = path.split('/').collect();
-    let named = words.windows(2).filter_map(|pair| Some((pair[0], pair[1].strip_prefix('{')?.strip_suffix('}')?)));
-    named
-        .map(|(noun, name)| {
-            let kind = IDS.iter().find(|(word, _)| *word == noun).map_or("id", |(_, kind)| kind);
-            let id = (format!("^{kind}_[0-7][0-9a-hjkmnp-tv-z]{{25}}$"), format!("{kind}_01jc8yq3k5e9v8w2m4n6p7r9st"));
-            let other = OTHERS.iter().find(|(word, ..)| *word == name);
-            let (pattern, example) = other.map_or(id, |(_, form, example)| ((*form).to_owned(), (*example).to_owned()));
-            json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string", "pattern": pattern },
-                "example": example })
-        })
-        .collect()
 }
 
 /// A field of an answer that may be null is there all the same. (What requests take is closed by `deny_unknown_fields`, and stays.)
@@ -183,7 +136,7 @@ fn refer_to_items(schemas: &mut Value) {
     let Some(schemas) = schemas.as_object_mut() else { return };
     let mut items = Vec::new();
     for (list, schema) in schemas.iter_mut() {
-        let Some(name) = list.strip_prefix("List_") else { continue };
+        let Some(name) = list.strip_prefix("List_").or_else(|| list.strip_prefix("Scroll_")) else { continue };
         let Some(inline) = schema.pointer_mut("/properties/data/items") else { continue };
         let schema = std::mem::replace(inline, json!({ "$ref": format!("#/components/schemas/{name}") }));
         items.push((name.to_owned(), schema));

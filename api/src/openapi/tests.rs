@@ -48,6 +48,21 @@ fn committed_document_matches_the_code() {
 }
 
 #[test]
+fn every_filter_by_status_names_its_words() {
+    for (name, operation) in operations(&document(&ROUTES)) {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        for parameter in parameters.filter(|parameter| parameter["name"] == "status") {
+            let text = parameter["description"].as_str().unwrap_or_default();
+            let example = parameter["example"].as_str().unwrap_or_default();
+            let known = text.split_once("Known: ").map(|(_, words)| words).unwrap_or_default();
+            for word in example.split(',') {
+                assert!(known.contains(&format!("`{word}`")), "{name}: {word} is not among its words: {text}");
+            }
+        }
+    }
+}
+
+#[test]
 fn every_reference_and_operation_id_is_defined_once() {
     let document = document(&ROUTES);
     let mut ids = BTreeSet::new();
@@ -61,6 +76,28 @@ fn every_reference_and_operation_id_is_defined_once() {
             assert!(document.pointer(target).is_some(), "{target} is missing");
         }
     });
+}
+
+#[test]
+fn every_operation_id_is_a_noun_with_a_verb_and_every_tag_and_parameter_is_described() {
+    let document = document(&ROUTES);
+    let letters = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_alphabetic());
+    for (name, operation) in operations(&document) {
+        let id = operation["operationId"].as_str().unwrap();
+        assert!(id.contains('.') && id.split('.').all(letters), "{name}: {id}");
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            let is_told = parameter["description"].as_str().is_some_and(|text| !text.is_empty());
+            assert!(is_told || parameter["$ref"].is_string(), "{name}: what is {}?", parameter["name"]);
+        }
+    }
+    for tag in document["tags"].as_array().unwrap() {
+        assert_ne!(tag["description"], "", "say in tag.rs what {} is", tag["name"]);
+    }
+    let named = |path: &str, method: &str| document["paths"][path][method]["operationId"].clone();
+    assert_eq!(named("/v1/offerings/{id}/subscribe", "post"), "offerings.subscribe");
+    assert_eq!(named("/v1/offerings/{id}/documents", "get"), "offerings.documents.list");
+    assert_eq!(named("/v1/auth/sessions", "delete"), "auth.sessions.deleteAll");
+    assert_eq!(named("/blockchain/operations/{id}", "get"), "operations.get");
 }
 
 #[test]
@@ -80,8 +117,8 @@ fn every_field_has_a_description() {
     assert!(missing.is_empty(), "describe them beside the fields: {missing:?}");
 }
 
-/// Endpoints that no link of an answer leads to. The `type` of a problem leads to the page of its code.
-const UNLINKED: [&str; 1] = ["GET /errors/{code}"];
+/// Endpoints that no link of an answer leads to. The configuration names the chains; the `type` of a problem leads to the page of its code.
+const UNLINKED: [&str; 2] = ["POST /blockchain/chains/{chain_id}/accept-history", "GET /errors/{code}"];
 
 #[test]
 fn every_endpoint_under_an_id_is_linked_from_an_answer() {
@@ -151,4 +188,72 @@ fn codes_of_the_document_are_those_of_the_table() {
     let silent: Vec<_> = known.difference(&said).filter(|code| !nowhere.contains(*code)).collect();
     assert!(said.is_subset(&known), "{said:?}");
     assert!(silent.is_empty(), "no route says that it answers {silent:?}");
+}
+
+/// The id of the object at a path, in the example of its answer.
+fn answered_id<'a>(document: &'a Value, operation: &'a Value) -> Option<&'a str> {
+    let content = operation.pointer("/responses/200/content/application~1json")?;
+    let schema = match content["schema"]["$ref"].as_str() {
+        Some(target) => document.pointer(target.trim_start_matches('#'))?,
+        None => &content["schema"],
+    };
+    let example = if content["example"].is_object() { &content["example"] } else { &schema["example"] };
+    example["id"].as_str()
+}
+
+#[test]
+fn an_example_has_the_id_that_its_path_names() {
+    let document = document(&ROUTES);
+    let mut compared = 0;
+    for (name, operation) in
+        operations(&document).iter().filter(|(name, _)| name.starts_with("GET ") && name.ends_with("/{id}"))
+    {
+        let parameters = operation["parameters"].as_array().into_iter().flatten();
+        let asked = parameters.filter(|parameter| parameter["in"] == "path").find_map(|one| one["example"].as_str());
+        let Some(answered) = answered_id(&document, operation) else { continue };
+        assert_eq!(asked, Some(answered), "{name}");
+        compared += 1;
+    }
+    assert!(compared > 8, "only {compared} answers have an id");
+}
+
+#[test]
+fn the_document_has_no_word_of_the_implementation() {
+    walk(&document(&ROUTES), &mut |key, value| {
+        if let ("description" | "summary", Some(text)) = (key, value.as_str()) {
+            for word in ["Debug", "struct ", "enum ", "handler", "serde", "`Status`"] {
+                assert!(!text.contains(word), "{word} in: {text}");
+            }
+        }
+    });
+}
+
+#[test]
+fn every_list_refers_to_its_item_and_bounds_its_page() {
+    let document = document(&ROUTES);
+    let schemas = document["components"]["schemas"].as_object().unwrap();
+    let lists: Vec<_> = schemas.iter().filter(|(name, _)| name.starts_with("List")).collect();
+    assert!(lists.len() > 15, "{}", lists.len());
+    for (name, list) in lists {
+        assert!(list["properties"]["data"]["items"]["$ref"].is_string(), "{name} has its item within");
+    }
+    for (name, operation) in operations(&document) {
+        for parameter in operation["parameters"].as_array().into_iter().flatten() {
+            if parameter["name"] == "page" {
+                assert!(parameter["schema"]["maximum"].is_u64(), "{name}: its page has no end");
+            }
+        }
+    }
+}
+
+#[test]
+fn times_of_answers_end_alike() {
+    let document = document(&ROUTES);
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let fields = schema["properties"].as_object().into_iter().flatten();
+        // The envelope of an event follows Standard Webhooks.
+        for (field, _) in fields.filter(|_| !name.ends_with("Event")) {
+            assert!(!["at", "timestamp", "time"].contains(&field.as_str()), "{name}.{field}: call it …_at");
+        }
+    }
 }
