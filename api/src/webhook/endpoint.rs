@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::delivery;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::webhook::{self, Endpoint, Filter, New, Owner, Status, secret};
@@ -118,19 +119,25 @@ pub async fn create(
     principal: Principal,
     mut submission: Submission<NewEndpointRequest>,
 ) -> Result<Response> {
-    wanted::check_url(&app, &submission.body.url).await?;
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    let event_types = wanted::check_types(&owner, &submission.body.event_types)?;
+    let body = &submission.body;
+    Problem::all([
+        wanted::check_url(&app, &body.url).await,
+        wanted::check_types(&owner, &body.event_types).map(|_| ()),
+        wanted::check_description(&body.description),
+        wanted::check_headers(&body.headers),
+        wanted::check_rate(body.rate_limit_per_minute),
+        wanted::check_offerings(body.offering_ids.as_deref()).map(|_| ()),
+    ])?;
+    let event_types = body.event_types.join(" ");
     submission.body.whose = Some((owner, event_types));
     idempotency::once(&app, &submission).await
 }
 
 impl Form for NewEndpointRequest {
+    // The checks need the owner, so `create` makes them all at once.
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        wanted::check_description(&self.description)?;
-        wanted::check_headers(&self.headers)?;
-        wanted::check_rate(self.rate_limit_per_minute)?;
-        wanted::check_offerings(self.offering_ids.as_deref()).map(|_| ())
+        Ok(())
     }
 }
 
@@ -210,18 +217,27 @@ pub async fn change(
     Input(body): Input<Change>,
 ) -> Result<Response> {
     let seen = IfMatch::optional(&headers)?;
-    if let Some(url) = &body.url {
-        wanted::check_url(&app, url).await?;
-    }
+    // The host is looked up while no transaction is open.
+    let url = match &body.url {
+        Some(url) => wanted::check_url(&app, url).await,
+        None => Ok(()),
+    };
     let mut tx = app.db.begin().await?;
     let owner = owner(&mut tx, &principal).await?;
     let mut endpoint = webhook::find(&mut tx, &id, &owner).await?;
     if seen.is_some_and(|IfMatch(version)| version != endpoint.version) {
         return Err(Problem::new(Code::VersionConflict, format!("The current version is {}.", endpoint.version)));
     }
+    Problem::all([
+        url,
+        body.description.as_deref().map_or(Ok(()), wanted::check_description),
+        body.event_types.as_ref().map_or(Ok(()), |types| wanted::check_types(&owner, types).map(|_| ())),
+        body.offering_ids.as_ref().map_or(Ok(()), |ids| wanted::check_offerings(ids.as_deref()).map(|_| ())),
+        body.headers.as_ref().map_or(Ok(()), wanted::check_headers),
+        body.rate_limit_per_minute.map_or(Ok(()), wanted::check_rate),
+    ])?;
     endpoint.url = body.url.unwrap_or(endpoint.url);
     if let Some(description) = body.description {
-        wanted::check_description(&description)?;
         endpoint.description = description;
     }
     if let Some(types) = &body.event_types {
@@ -231,21 +247,21 @@ pub async fn change(
         endpoint.offering_ids = wanted::check_offerings(offerings.as_deref())?;
     }
     if let Some(headers) = &body.headers {
-        wanted::check_headers(headers)?;
         endpoint.headers_sealed = sealed_headers(&app, &endpoint.id, headers)?;
     }
     if let Some(rate) = body.rate_limit_per_minute {
-        wanted::check_rate(rate)?;
         endpoint.rate_limit_per_minute = rate;
     }
     match body.status {
         // Enabling it again means that the cause of the failures is repaired.
         Some(Switch::Enabled) => {
             (endpoint.status, endpoint.disabled_reason) = (Status::Enabled, None);
-            (endpoint.first_failed_at, endpoint.consecutive_failures) = (None, 0);
+            (endpoint.first_failed_at, endpoint.consecutive_failures, endpoint.throttled_until) = (None, 0, None);
+            webhook::set_health(&mut tx, &endpoint).await?;
         }
         Some(Switch::Disabled) => {
             (endpoint.status, endpoint.disabled_reason) = (Status::Disabled, Some("disabled by its owner".to_owned()));
+            delivery::skip_all(&mut tx, &endpoint.id).await?;
         }
         None => {}
     }
@@ -267,6 +283,7 @@ pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: P
     let owner = owner(&mut tx, &principal).await?;
     let endpoint = webhook::find(&mut tx, &id, &owner).await?;
     webhook::delete(&mut tx, &endpoint).await?;
+    delivery::skip_all(&mut tx, &endpoint.id).await?;
     tx.commit(Point::Account).await?;
     Ok(StatusCode::NO_CONTENT)
 }

@@ -1,24 +1,39 @@
 //! `/v1/events`: events for callers who poll instead of receiving webhooks, and the list of event types.
 
-use axum::Json;
-use axum::extract::{Path, State};
+use std::time::Duration;
+
+use axum::extract::{Path, Request, State};
 use axum::http::{Uri, header};
-use axum::response::IntoResponse;
+use axum::response::{IntoResponse, Response};
+use axum::{Extension, Json};
 use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::delivery::message;
 use muniment_domain::event::Event;
+use muniment_domain::event_data;
 use muniment_domain::event_scope::{self, Filter};
+use muniment_domain::event_subject;
 use muniment_domain::event_type::{CATALOG, EventType};
 use muniment_domain::webhook::API_VERSION;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::time::Instant as Moment;
 use utoipa::{IntoParams, ToSchema};
 
 use super::owner;
+use super::stream;
+use super::waiter::Waiter;
 use crate::access::principal::Principal;
+use crate::access::route::Route;
 use crate::app::App;
-use crate::http::error::Result;
+use crate::code::Code;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 use crate::http::pages::{Page, Parameters, Place};
+use crate::pulse::{Pulse, Watch};
+
+/// The longest wait of a long poll.
+pub const WAIT_SECONDS_MAX: u64 = 25;
 
 /// The list of event types.
 #[derive(Serialize, ToSchema)]
@@ -41,7 +56,7 @@ struct Described {
     audience: Vec<&'static str>,
     #[schema(example = "2026-11-01")]
     api_version: &'static str,
-    /// The JSON Schema of the event's data.
+    /// The JSON Schema of the body that endpoints get, with the fields of its data.
     #[schema(value_type = Object, example = json!({ "type": "object" }))]
     schema: Value,
 }
@@ -56,32 +71,31 @@ struct Described {
 pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Parameters::read(&uri, &[])?;
     let item = |kind: &EventType| {
-        let subject = kind.name.split('.').next().unwrap_or_default();
         let told = [(true, "staff"), (kind.for_issuer, "organisation"), (kind.for_investor, "investor")].into_iter();
         Described {
             kind: kind.name,
             description: kind.about,
             audience: told.filter(|(told, _)| *told).map(|(_, who)| who).collect(),
             api_version: API_VERSION,
-            schema: schema(kind.name, subject),
+            schema: schema(kind.name),
         }
     };
     let kept = [(header::CACHE_CONTROL, "public, max-age=300")];
     Ok((kept, Json(Catalog { data: CATALOG.iter().map(item).collect() })))
 }
 
-// The JSON Schema of an event. The data depend on the type, and only ever gain fields.
-fn schema(name: &str, subject: &str) -> Value {
+// The JSON Schema of the body that endpoints get. The data depend on the type, and only ever gain fields.
+fn schema(name: &str) -> Value {
+    let mut data = event_data::schema(name);
+    data["description"] = json!("The new state, with the id of the subject.");
     json!({
         "$schema": "https://json-schema.org/draft/2020-12/schema", "type": "object",
-        "required": ["id", "type", "timestamp", "api_version", "sequence", "subject", "data"],
+        "required": ["id", "type", "timestamp", "api_version", "sequence", "data"],
         "properties": {
             "id": { "type": "string", "pattern": "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$" }, "type": { "const": name },
             "timestamp": { "type": "string", "format": "date-time" }, "api_version": { "const": API_VERSION },
             "sequence": { "type": "integer", "description": "The version of the subject: an older one can be dropped." },
-            "subject": { "type": "object", "required": ["type", "id"], "properties": {
-                "type": { "type": "string", "description": format!("The subject, usually {subject}.") }, "id": { "type": "string" } } },
-            "data": { "type": "object" },
+            "data": data,
         },
     })
 }
@@ -104,6 +118,9 @@ pub struct Filters {
     /// The number of items on a page.
     #[param(minimum = 1, maximum = 100, default = 20)]
     limit: Option<i64>,
+    /// How many seconds to wait for an event if there is none. The first event ends the wait; without one, the page is empty.
+    #[param(minimum = 1, maximum = 25, example = 1)]
+    wait: Option<i64>,
 }
 
 /// An event.
@@ -111,7 +128,7 @@ pub struct Filters {
 #[schema(as = Event)]
 pub struct EventView {
     #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    pub(super) id: String,
     #[serde(rename = "type")]
     #[schema(example = "subscription.minted")]
     kind: String,
@@ -148,22 +165,74 @@ pub struct Listed {
 
 /// List events, oldest first.
 ///
-/// Events of the last minute can appear again after `next_after`; identify events by their id.
+/// To read each event once, continue after `next_after`. With `wait` it is a long poll. With `Accept: text/event-stream` it is a stream of
+/// server-sent events that begins with the next event, or after `Last-Event-ID`: each message is an event, and its id is that of the event. A
+/// stream takes the parameters `type` and `after` only.
 #[utoipa::path(
     get,
     path = "/v1/events",
-    params(Filters),
-    responses((status = 200, body = Listed)),
+    params(
+        Filters,
+        ("Last-Event-ID" = Option<String>, Header, description = "The last event that the caller received. It counts before `after`.",
+            pattern = "^evt_[0-7][0-9a-hjkmnp-tv-z]{25}$", example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st"),
+    ),
+    responses((status = 200, content((Listed = "application/json"), (String = "text/event-stream")))),
+    extensions(("x-codes" = json!(["invalid_header"]))),
 )]
-pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Result<Json<Listed>> {
-    let parameters = Parameters::read(&uri, &["type", "after", "limit", "created_from", "created_to"])?;
-    let (limit, after) = (parameters.limit()?, parameters.id("after", "evt")?);
-    let mut tx = app.db.read().await?;
-    let owner = owner(&mut tx, &principal).await?;
-    let filter = Filter { kind: parameters.text("type"), created: parameters.created()?, after: after.as_deref() };
-    let found = event_scope::page(&mut tx, &owner, &filter, limit).await?;
-    let pagination = Place::after(Page { number: 1, limit }, found.next_after);
-    Ok(Json(Listed { data: found.events.into_iter().map(shown).collect(), pagination }))
+pub async fn list(
+    State(app): State<App>,
+    Extension(pulse): Extension<Pulse>,
+    Extension(route): Extension<&'static Route>,
+    principal: Principal,
+    request: Request,
+) -> Result<Response> {
+    let (parts, _) = request.into_parts();
+    let waiter = Waiter::new(app, route, &parts);
+    if stream::is_wanted(&parts.headers) {
+        return stream::open(waiter, pulse.watch(principal.caller())?, principal, &parts).await;
+    }
+    let known = ["type", "after", "limit", "created_from", "created_to", "wait"];
+    let parameters = Parameters::read(&parts.uri, &known)?;
+    let (limit, given) = (parameters.limit()?, parameters.id("after", "evt")?);
+    let after = stream::last_event_id(&parts.headers)?.or(given);
+    let wait = parameters.integer("wait", 0, WAIT_SECONDS_MAX.cast_signed())?;
+    let from = waiter.position(&principal, after.as_deref()).await?;
+    let mut filter = Filter { kind: parameters.text("type"), created: parameters.created()?, after: from };
+    let data = match wait {
+        0 => waiter.page(&principal, &filter, limit).await?.0,
+        _ => {
+            let watch = pulse.watch(principal.caller())?;
+            first(&waiter, watch, principal, &mut filter, (limit, Duration::from_secs(wait.cast_unsigned()))).await?
+        }
+    };
+    let next_after = data.last().map(|event| event.id.clone()).or(after);
+    let pagination = Place::after(Page { number: 1, limit }, next_after);
+    Ok(Json(Listed { data, pagination }).into_response())
+}
+
+/// The first page that has an event, or an empty one at the end of the wait.
+async fn first(
+    waiter: &Waiter,
+    mut watch: Watch,
+    mut principal: Principal,
+    filter: &mut Filter<'_>,
+    (limit, wait): (i64, Duration),
+) -> Result<Vec<EventView>> {
+    let end = Moment::now() + wait;
+    loop {
+        let seen = watch.position();
+        let (events, _) = waiter.page(&principal, filter, limit).await?;
+        if !events.is_empty() {
+            return Ok(events);
+        }
+        filter.after = filter.after.max(seen);
+        let left = end.saturating_duration_since(Moment::now());
+        if watch.changed(left).await != Some(true) {
+            return Ok(events);
+        }
+        // A key can be revoked and a role can change during the wait.
+        principal = waiter.admitted().await?;
+    }
 }
 
 /// Read an event.
@@ -175,18 +244,22 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<EventView>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    Ok(Json(shown(event_scope::find(&mut tx, &owner, &id).await?)))
+    let event = event_scope::find(&mut tx, &owner, &id).await?;
+    let mut shown = shown(&mut tx, vec![event]).await?;
+    shown.pop().map(Json).ok_or_else(|| Problem::bare(Code::NotFound))
 }
 
-/// As answers show it.
-pub fn shown(event: Event) -> EventView {
-    EventView {
+/// As answers show them. The data are those of a webhook's body.
+pub async fn shown(tx: &mut Tx, events: Vec<Event>) -> Result<Vec<EventView>> {
+    let subjects = event_subject::owners(tx, &events).await?;
+    let view = |event: Event| EventView {
+        data: message::data(&event, subjects.get(&event.subject_id)),
         id: event.id,
         kind: event.name,
         timestamp: Instant(event.created_at),
         api_version: API_VERSION,
         sequence: event.sequence,
         subject: Subject { kind: event.subject_type, id: event.subject_id },
-        data: event.data.0,
-    }
+    };
+    Ok(events.into_iter().map(view).collect())
 }

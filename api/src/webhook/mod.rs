@@ -1,12 +1,18 @@
 //! `/v1/webhooks/endpoints`: where events are sent, and which. The events are also at `/v1/events`.
 
+pub mod delivery;
 pub mod endpoint;
 pub mod event;
 pub mod record;
 mod routes;
+mod signature;
+mod stream;
+mod waiter;
 mod wanted;
 
 pub use routes::routes;
+pub use signature::{PREFIX as SECRET_PREFIX, courier, sign};
+pub use wanted::{check_offerings, check_types};
 
 use muniment_domain::db::Tx;
 use muniment_domain::principal as domain;
@@ -17,7 +23,7 @@ use crate::access::principal::Principal;
 use crate::http::error::Result;
 
 /// Whose events a caller is told. Who belongs to no organisation yet, or is no investor yet, has only what will be theirs: nothing.
-async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {
+pub async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {
     let person = &principal.0;
     if principal.is_staff() {
         return Ok(Owner::Platform);

@@ -6,6 +6,7 @@ use muniment_domain::webhook::{Endpoint, Status};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use super::signature;
 use crate::app::App;
 use crate::http::instant::Instant;
 
@@ -74,8 +75,7 @@ impl Made {
 pub fn item(app: &App, e: Endpoint) -> View {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     // Their values may be secrets, so only the names are shown.
-    let opened = e.headers_sealed.as_ref().and_then(|sealed| app.auth.secrets.unseal(&e.id, sealed));
-    let headers: Headers = opened.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default();
+    let headers = signature::headers(&app.auth.secrets, &e).unwrap_or_default();
     View {
         event_types: words(&e.event_types),
         offering_ids: e.offering_ids.as_deref().map(words),

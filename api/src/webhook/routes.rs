@@ -1,6 +1,6 @@
 //! The endpoints of webhooks: one row each.
 
-use super::{endpoint, event};
+use super::{delivery, endpoint, event};
 use crate::access::permission::{Access, TELLING, TOLD};
 use crate::access::route::{Route, route};
 
@@ -14,7 +14,13 @@ pub fn routes() -> Vec<Route> {
         route!(endpoint::change, TELLING),
         route!(endpoint::remove, TELLING),
         route!(endpoint::rotate, TELLING).answers_secret(),
-        route!(event::list, TOLD).own_rows(),
+        route!(delivery::test, TELLING),
+        route!(delivery::recover, TELLING),
+        route!(delivery::redeliver_failed, TELLING),
+        route!(delivery::list, TOLD).own_rows(),
+        route!(delivery::detail, TOLD).own_rows(),
+        route!(delivery::redeliver, TELLING),
+        route!(event::list, TOLD).own_rows().waits(),
         route!(event::detail, TOLD).own_rows(),
     ]
 }

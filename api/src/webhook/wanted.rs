@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use muniment_domain::event_type::CATALOG;
+use muniment_domain::event_type::{self, CATALOG};
 use muniment_domain::id;
 use muniment_domain::webhook::{Owner, network, url};
 
@@ -69,11 +69,7 @@ pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
         return Err(Problem::field("/event_types", "required", detail));
     }
     for (index, wanted) in types.iter().enumerate() {
-        let fits = |name: &str| match wanted.strip_suffix(".*") {
-            Some(subject) => name.split('.').next() == Some(subject),
-            None => wanted == "*" || wanted == name,
-        };
-        if !CATALOG.iter().any(|kind| owner.may_see(kind) && fits(kind.name)) {
+        if !CATALOG.iter().any(|kind| owner.may_see(kind) && event_type::belongs(kind.name, wanted)) {
             let detail = "You receive no events of this type. GET /v1/webhooks/event-types lists all types.";
             return Err(Problem::field(format!("/event_types/{index}"), "event_type_unknown", detail));
         }
@@ -158,7 +154,7 @@ mod tests {
 
     fn headers(name: &str, value: &str) -> Result<(), String> {
         check_headers(&BTreeMap::from([(name.to_owned(), value.to_owned())]))
-            .map_err(|problem| problem.body("/", "")["errors"][0]["code"].to_string())
+            .map_err(|problem| problem.body("", "/", "")["errors"][0]["code"].to_string())
     }
 
     #[test]
