@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
+use muniment_activities::config::Profile;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
 use muniment_domain::migrate;
+use muniment_domain::test_clock;
 use muniment_workflows::engine::queue;
 
 use crate::config::Config;
@@ -20,7 +22,21 @@ pub async fn open(config: &Config) -> Result<Db, Failure> {
 }
 
 async fn connect(config: &Config) -> muniment_domain::Result<Db> {
-    Db::open(&config.database.url, config.database.connections_max, Clock::System, Ids::Random).await
+    connect_by(config, clock(config.profile)).await
+}
+
+async fn connect_by(config: &Config, clock: Clock) -> muniment_domain::Result<Db> {
+    Db::open(&config.database.url, config.database.connections_max, clock, Ids::Random).await
+}
+
+/// The clock of a profile: only in development can it be moved forward.
+fn clock(profile: Profile) -> Clock {
+    if profile == Profile::Development { Clock::ahead() } else { Clock::System }
+}
+
+/// Opens it with a clock that other parts of the process share, and brings it up to this binary.
+pub async fn open_current_by(config: &Config, clock: Clock) -> Result<Db, Failure> {
+    migrated(connect_by(config, clock).await?).await
 }
 
 /// Opens it and brings it up to this binary. Several processes may do so at once: the migrations wait for one another.
@@ -48,5 +64,19 @@ pub async fn open_when_there(config: &Config) -> Result<Db, Failure> {
 async fn migrated(db: Db) -> Result<Db, Failure> {
     migrate::run(&db).await?;
     queue::migrate(&db).await?;
+    if db.clock().is_for_tests() {
+        db.clock().set_ahead(test_clock::ahead(&mut db.read().await?).await?);
+    }
     Ok(db)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nobody_moves_the_clock_in_production() {
+        assert!(clock(Profile::Development).is_for_tests());
+        assert!(!clock(Profile::Production).is_for_tests());
+    }
 }

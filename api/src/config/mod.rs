@@ -28,6 +28,10 @@ pub struct Config {
     pub profile: Profile,
     /// Where the REST interface listens.
     pub listen: SocketAddr,
+    /// Where `GET /metrics` listens, such as `127.0.0.1:9464`. Empty: nowhere. Keep it off the internet.
+    pub metrics_listen: String,
+    /// Where callers reach this interface, such as `https://api.portal.example`. The types of problems begin with it. Empty: `auth.public_url`.
+    pub api_url: String,
     /// The log filter: a level, or a list such as `info,muniment_workflows=debug`.
     pub log: String,
     /// How a log line looks.
@@ -92,6 +96,10 @@ pub struct Limits {
     pub requests_max: usize,
     /// How long a request may take, in seconds.
     pub request_timeout_seconds: u64,
+    /// How many requests wait for events at once, as streams or long polls; further ones are turned away.
+    pub event_waits_max: usize,
+    /// How many of these one caller has at once.
+    pub event_waits_per_caller_max: usize,
     /// How many seconds a stopping process waits for work in progress.
     pub shutdown_seconds: u64,
     /// The origins of the portals, such as `https://portal.example`. Their pages may read answers and log users in.
@@ -109,11 +117,13 @@ pub struct Audit {
 }
 
 /// Where webhooks may lead.
-#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Webhooks {
     /// Whether endpoints may be at http and in private networks: for development alone.
     pub allow_insecure: bool,
+    /// How long an endpoint may take to answer, in seconds.
+    pub timeout_seconds: u64,
 }
 
 /// Keys that earlier versions had, each with what to do.
@@ -127,6 +137,8 @@ impl Default for Config {
         Self {
             profile: Profile::default(),
             listen: SocketAddr::from(([127, 0, 0, 1], 8080)),
+            metrics_listen: String::new(),
+            api_url: String::new(),
             log: "info,apalis_core=warn,sqlx=warn".to_owned(),
             log_format: LogFormat::Text,
             public_offering_list: false,
@@ -149,6 +161,12 @@ impl Default for Database {
     }
 }
 
+impl Default for Webhooks {
+    fn default() -> Self {
+        Self { allow_insecure: false, timeout_seconds: 15 }
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
@@ -159,6 +177,8 @@ impl Default for Limits {
             body_seconds_max: 10,
             requests_max: 512,
             request_timeout_seconds: 15,
+            event_waits_max: 256,
+            event_waits_per_caller_max: 5,
             shutdown_seconds: 30,
             origins: Vec::new(),
             trusted_proxies: Vec::new(),
@@ -199,6 +219,12 @@ impl Config {
         of_environment.map_or(named.unwrap_or(false), |(_, value)| value.trim_matches('"') == "production")
     }
 
+    /// Where callers reach this interface, without a slash at the end.
+    pub fn reached_at(&self) -> &str {
+        let url = if self.api_url.is_empty() { &self.auth.public_url } else { &self.api_url };
+        url.trim_end_matches('/')
+    }
+
     /// A configuration from the text of a file.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         toml::from_str(text)
@@ -209,6 +235,9 @@ impl Config {
         if self.webhooks.allow_insecure && self.profile == Profile::Production {
             let detail = "webhooks.allow_insecure permits endpoints in the platform's own network. Only the development profile allows it.";
             return Err(Failure::new(detail));
+        }
+        if !(1..=15).contains(&self.webhooks.timeout_seconds) {
+            return Err(Failure::new("webhooks.timeout_seconds must be 1 to 15."));
         }
         self.mail.check()?;
         for (index, chain) in self.chains.iter().enumerate() {

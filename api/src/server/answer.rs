@@ -1,11 +1,11 @@
 //! The outermost layers: one gives each request its id and completes every answer, the other limits its duration.
 
 use std::any::Any;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::body::{Body, HttpBody};
-use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+use axum::extract::{MatchedPath, Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use tracing::Instrument;
@@ -19,6 +19,7 @@ use crate::http::origin::Origin;
 use crate::http::request_id::{self, RequestId};
 use crate::http::trace;
 use crate::server::routes::ROUTES;
+use crate::webhook::event::WAIT_SECONDS_MAX;
 
 // Answers are data: no browser may guess another type, frame them, run them or tell others where it came from.
 const SECURITY_HEADERS: [(HeaderName, &str); 5] = [
@@ -39,15 +40,17 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     if let Some(trace_id) = trace::id_of(request.headers()) {
         span.record("trace.id", display(trace_id));
     }
-    let started = app.db.clock().now();
+    let route = request.extensions().get::<MatchedPath>().cloned();
+    let (started, begun) = (app.db.clock().now(), Instant::now());
     async {
         let mut response = next.run(request).await;
         if let Some(problem) = response.extensions_mut().remove::<Problem>() {
-            render(&mut response, &problem, &path, &id.0);
+            render(&app.api_url, &mut response, &problem, &path, &id.0);
         }
         finish_headers(response.headers_mut(), &id.0);
         let milliseconds = (app.db.clock().now() - started).num_milliseconds();
         let status = response.status().as_u16();
+        app.requests.count(&method, route.as_ref().map(MatchedPath::as_str), status, begun.elapsed().as_secs_f64());
         // Probes ask every few seconds, and are worth a line only when the answer is no.
         if is_probe(&path) && status == 200 {
             tracing::debug!(http.status = status, http.milliseconds = milliseconds, "answered");
@@ -83,12 +86,16 @@ pub async fn bound(State(app): State<App>, request: Request, next: Next) -> Resp
 async fn placed(app: App, request: Request, next: Next) -> Response {
     let request = match received(&app, request).await {
         Ok(request) => request,
-        Err(problem) => return problem.into_response(),
+        // The rest of the body is not read, so the connection cannot be used again.
+        Err(problem) => return ([(header::CONNECTION, "close")], problem.into_response()).into_response(),
     };
-    // Health checks are answered under any load.
-    let place = if is_probe(request.uri().path()) { Ok(None) } else { app.room.try_acquire().map(Some) };
+    // Health checks are answered under any load. A wait for events is counted where it waits.
+    let waits = request.method() == Method::GET && ROUTES.iter().any(|route| route.is_wait(request.uri()));
+    let free = waits || is_probe(request.uri().path());
+    let place = if free { Ok(None) } else { app.room.try_acquire().map(Some) };
     let Ok(_held) = place else { return Problem::bare(Code::ServiceUnavailable).into_response() };
-    let limit = Duration::from_secs(app.limits.request_timeout_seconds);
+    let limit = app.limits.request_timeout_seconds + if waits { WAIT_SECONDS_MAX } else { 0 };
+    let limit = Duration::from_secs(limit);
     match tokio::time::timeout(limit, next.run(request)).await {
         Ok(response) => response,
         Err(_) => Problem::unavailable("the request took longer than its limit").into_response(),
@@ -130,12 +137,12 @@ pub fn panicked(_: Box<dyn Any + Send>) -> Response {
     Problem::internal("the handler panicked").into_response()
 }
 
-fn render(response: &mut Response, problem: &Problem, path: &str, request_id: &str) {
+fn render(api_url: &str, response: &mut Response, problem: &Problem, path: &str, request_id: &str) {
     match problem.cause() {
         Some(cause) => tracing::error!(error.code = problem.code.as_str(), error.cause = cause, "request failed"),
         None => tracing::debug!(error.code = problem.code.as_str(), "request refused"),
     }
-    *response.body_mut() = Body::from(problem.body(path, request_id).to_string());
+    *response.body_mut() = Body::from(problem.body(api_url, path, request_id).to_string());
     let headers = response.headers_mut();
     headers.remove(header::CONTENT_LENGTH);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(PROBLEM_JSON));

@@ -11,7 +11,6 @@ use crate::access::route::{Route, route};
 use crate::app::App;
 use crate::http::error::{Problem, Result};
 
-/// The liveness of the process.
 /// The endpoints of the process itself.
 pub fn routes() -> Vec<Route> {
     vec![route!(alive, Access::Open).probe(), route!(ready, Access::Open).probe(), route!(version, Access::Open)]

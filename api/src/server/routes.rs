@@ -5,8 +5,8 @@ use std::sync::LazyLock;
 use crate::access::route::Route;
 use crate::server::{document, health};
 use crate::{
-    account, api_key, approval, audit, compliance, distribution, docs, error_page, investor, issuer, offering,
-    operation, operator, policy, report, subscription, token, user, webhook,
+    account, alert, api_key, approval, audit, compliance, distribution, docs, error_page, investor, issuer, network,
+    offering, operation, operator, policy, report, subscription, test_clock, token, user, webhook,
 };
 
 /// Every endpoint.
@@ -19,15 +19,18 @@ pub static ROUTES: LazyLock<Vec<Route>> = LazyLock::new(|| {
         document::routes(),
         error_page::routes(),
         docs::routes(),
+        network::routes(),
         subscription::routes(),
         offering::routes(),
         approval::routes(),
         api_key::routes(),
+        test_clock::routes(),
         token::routes(),
         compliance::routes(),
         operation::routes(),
         operator::routes(),
         account::routes(),
+        alert::routes(),
         user::routes(),
         investor::routes(),
         issuer::routes(),

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use axum::http::Method;
 use muniment_domain::user::{Role, Roles};
+use muniment_domain::{distribution, entitlement, offering, operation, subscription};
 use serde_json::{Value, json};
 
 use crate::access::permission::{Access, KEY_ACCESS, SCOPES, scopes_of};
@@ -15,6 +16,37 @@ fn every_endpoint_has_one_row_and_every_row_documents_its_endpoint() {
     let names: BTreeSet<_> = ROUTES.iter().map(|route| format!("{} {}", route.method, route.path)).collect();
     assert_eq!(names.len(), ROUTES.len(), "an endpoint has two rows");
     assert!(ROUTES.iter().all(|route| route.path.starts_with('/') && route.document.paths.paths.len() == 1));
+}
+
+/// Each word of a status leads to a request, for every noun whose refusals name what is allowed.
+fn allowed() -> Vec<(&'static str, &'static str)> {
+    let mut allowed = Vec::new();
+    allowed
+        .extend(offering::Status::ALL.iter().flat_map(|status| status.requests()).map(|word| ("/v1/offerings/", word)));
+    allowed.extend(
+        subscription::Status::ALL.iter().flat_map(|status| status.requests()).map(|word| ("/v1/subscriptions/", word)),
+    );
+    allowed.extend(
+        distribution::Status::ALL.iter().flat_map(|status| status.requests()).map(|word| ("/v1/distributions/", word)),
+    );
+    allowed.extend(
+        entitlement::Status::ALL.iter().flat_map(|status| status.requests()).map(|word| ("/entitlements/", word)),
+    );
+    let operations = operation::Status::ALL.iter().flat_map(|status| status.requests());
+    allowed.extend(operations.map(|word| ("/blockchain/operations/", *word)));
+    allowed
+}
+
+#[test]
+fn every_allowed_request_has_its_endpoint() {
+    let allowed = allowed();
+    assert!(allowed.len() > 30, "{allowed:?}");
+    for (noun, word) in allowed {
+        let is_it = |route: &&Route| {
+            route.method == Method::POST && route.path.contains(noun) && route.path.ends_with(&format!("/{word}"))
+        };
+        assert!(ROUTES.iter().any(|route| is_it(&route)), "no endpoint makes {word} of {noun}");
+    }
 }
 
 #[test]
@@ -81,9 +113,10 @@ fn step_up_is_only_for_persons() {
 #[test]
 fn actions_for_persons_have_no_scope() {
     let moves = ["execute", "hold", "release", "exclude", "reissue", "unfreeze", "lock", "unlock", "restrict"];
-    let rest = ["reclaim", "unrestrict", "force-transfer", "recover", "reconcile"];
+    let rest = ["reclaim", "unrestrict", "force-transfer", "blockchain/recover", "reconcile"];
+    let more = ["redeem", "blockchain/reinstate", "release-lock", "blockchain/pause", "unpause"];
     let words = ["approvals/{id}/approve", "approvals/{id}/reject", "approvals/{id}/cancel"];
-    for verb in moves.iter().chain(&rest).chain(&words) {
+    for verb in moves.iter().chain(&rest).chain(&more).chain(&words) {
         let named = |route: &&Route| route.method == Method::POST && route.path.ends_with(&format!("/{verb}"));
         let rows: Vec<_> = ROUTES.iter().filter(named).collect();
         assert!(!rows.is_empty(), "{verb} is no route");

@@ -49,7 +49,7 @@ pub async fn serve(app: App, listener: TcpListener, stop: CancellationToken) -> 
     let address = listener.local_addr().map_err(Failure::new)?;
     let room = Arc::new(Semaphore::new(app.limits.connections_max));
     let (limits, by_address) = (app.limits.clone(), Places::default());
-    let (router, connections) = (router(app), TaskTracker::new());
+    let (router, connections) = (router(app, stop.clone()), TaskTracker::new());
     tracing::info!(server.address = %address, "listening");
     while let Some(accepted) = stop.run_until_cancelled(accept(&listener, &room)).await {
         let (stream, peer, place) = accepted?;
