@@ -1,9 +1,9 @@
 //! The anchor file: what this host saw of the audit chain, on its own disk, where no database reaches. It only grows. Each line carries a code
 //! over the line and the one before, under a key of the host, so that the file itself is a chain that only the host can continue.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fs::{File, OpenOptions};
-use std::io::{Read, Write};
+use std::io::{BufRead, BufReader, Seek, SeekFrom, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
@@ -18,6 +18,10 @@ use crate::failure::Failure;
 use crate::secrets::Secrets;
 
 const PURPOSE: &str = "audit anchor file";
+/// How much of the end of the file is read to note a head.
+const TAIL_BYTES: u64 = 64 * 1024;
+/// How many of the newest heads a comparison reads: those of a day.
+const HEADS_MAX: usize = 1_440;
 /// The name of the file beside the secrets.
 const NAME: &str = "audit-anchors.jsonl";
 
@@ -32,27 +36,27 @@ pub enum Seen {
         /// The hash at this position.
         hash: String,
     },
-    /// A signed anchor.
-    Anchor {
-        /// The first position.
-        from_position: i64,
-        /// The last position.
-        to_position: i64,
-        /// The day.
-        day: String,
-        /// The root over these positions.
-        root: String,
-        /// The hash at the last position.
-        head_hash: String,
-        /// The signature.
-        signature: String,
-    },
+    /// A signed anchor that is about to be stored. Only this one may be stored for its day, also after a crash.
+    Signing(Signed),
+    /// A signed anchor that is stored.
+    Anchor(Signed),
 }
 
-impl Seen {
+/// An anchor, as the file holds it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signed {
+    from_position: i64,
+    to_position: i64,
+    day: String,
+    root: String,
+    head_hash: String,
+    signature: String,
+}
+
+impl Signed {
     /// An anchor.
-    pub fn anchor(a: &Anchor) -> Self {
-        Self::Anchor {
+    pub fn of(a: &Anchor) -> Self {
+        Self {
             from_position: a.from_position,
             to_position: a.to_position,
             day: a.day.clone(),
@@ -61,12 +65,14 @@ impl Seen {
             signature: a.signature.clone(),
         }
     }
+}
 
+impl Seen {
     /// The last position that it is about, and the hash there.
     fn end(&self) -> (i64, &str) {
         match self {
             Self::Head { position, hash } => (*position, hash),
-            Self::Anchor { to_position, head_hash, .. } => (*to_position, head_hash),
+            Self::Signing(a) | Self::Anchor(a) => (a.to_position, &a.head_hash),
         }
     }
 }
@@ -95,6 +101,17 @@ pub enum AuditFinding {
     FileChanged,
     /// The anchor file is missing.
     FileMissing,
+}
+
+/// The answer to whether a day may be signed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MaySign {
+    /// It was not signed.
+    Yes,
+    /// It was signed with this signature and perhaps not stored.
+    Already(String),
+    /// It was stored and is gone, or another chain was signed.
+    No,
 }
 
 /// A finding with its place.
@@ -143,14 +160,24 @@ impl AnchorFile {
     pub fn note(&self, secrets: &Secrets, now: DateTime<Utc>, seen: &[Seen]) -> Result<(), Failure> {
         let mut file = self.open()?;
         file.lock().map_err(|error| self.failure(&error))?;
-        let mut text = String::new();
-        file.read_to_string(&mut text).map_err(|error| self.failure(&error))?;
-        let known = lines(&text);
-        let mut before =
-            known.last().and_then(|line| line.as_ref().ok()).map_or_else(String::new, |line| line.mac.clone());
+        let (mut before, mut is_whole, mut known) = (String::new(), true, Vec::new());
+        // A head is compared with the last lines alone: the file has one for each minute of years.
+        let is_head = seen.iter().all(|seen| matches!(seen, Seen::Head { .. }));
+        let from = if is_head { file.metadata().map_or(0, |file| file.len().saturating_sub(TAIL_BYTES)) } else { 0 };
+        file.seek(SeekFrom::Start(from)).map_err(|error| self.failure(&error))?;
+        each_line(&file, |line, ends| {
+            is_whole = ends;
+            if let Ok(Line { seen, mac, .. }) = line {
+                before = mac;
+                if is_head || !matches!(seen, Seen::Head { .. }) {
+                    known.push(seen);
+                }
+            }
+        })
+        .map_err(|error| self.failure(&error))?;
         // A line that a crash cut off is left where it is, and the next one begins anew.
-        let mut added = if text.is_empty() || text.ends_with('\n') { String::new() } else { "\n".to_owned() };
-        for seen in seen.iter().filter(|seen| !known.iter().flatten().any(|line| line.seen == **seen)) {
+        let mut added = if is_whole { String::new() } else { "\n".to_owned() };
+        for seen in seen.iter().filter(|seen| !known.contains(seen)) {
             let [a, b, c] = parts(&before, now, seen);
             let mac = secrets.text_mac(PURPOSE, &[&a, &b, &c]);
             let line = Line { at: now, seen: (*seen).clone(), mac: mac.clone() };
@@ -163,19 +190,27 @@ impl AnchorFile {
         file.write_all(added.as_bytes()).and_then(|()| file.sync_data()).map_err(|error| self.failure(&error))
     }
 
-    /// The last position that an anchor in the file covers. Nothing up to it is signed again.
-    pub fn anchored(&self) -> Result<i64, Failure> {
-        let ends = self.read()?.into_iter().flatten().filter_map(|line| match line.seen {
-            Seen::Anchor { to_position, .. } => Some(to_position),
-            Seen::Head { .. } => None,
-        });
-        Ok(ends.max().unwrap_or(0))
+    /// Whether a drafted anchor may be signed, or was signed already.
+    pub fn may_sign(&self, draft: &Anchor) -> Result<MaySign, Failure> {
+        let (mut verdict, unsigned) = (MaySign::Yes, Signed { signature: String::new(), ..Signed::of(draft) });
+        self.read(|line| match line.map(|line| line.seen) {
+            // Stored once, and now it is not there.
+            Ok(Seen::Anchor(a)) if a.to_position >= draft.from_position => verdict = MaySign::No,
+            Ok(Seen::Signing(a)) if a.to_position >= draft.from_position && verdict != MaySign::No => {
+                let signature = a.signature.clone();
+                let is_same = Signed { signature: String::new(), ..a } == unsigned;
+                verdict = if is_same { MaySign::Already(signature) } else { MaySign::No };
+            }
+            _ => {}
+        })?;
+        Ok(verdict)
     }
 
-    fn read(&self) -> Result<Vec<Result<Line, ()>>, Failure> {
-        match std::fs::read_to_string(&self.path) {
-            Ok(text) => Ok(lines(&text)),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+    fn read(&self, with: impl FnMut(Result<Line, ()>)) -> Result<(), Failure> {
+        let mut with = with;
+        match File::open(&self.path) {
+            Ok(file) => each_line(&file, |line, _| with(line)).map_err(|error| self.failure(&error)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(self.failure(&error)),
         }
     }
@@ -191,27 +226,40 @@ impl AnchorFile {
                 .into_iter()
                 .collect());
         }
-        let lines = self.read()?;
-        let mut found = Vec::new();
-        if let Some(number) = secrets.and_then(|secrets| first_changed(secrets, &lines)) {
+        let (mut found, mut kept, mut heads) = (Vec::new(), Vec::new(), VecDeque::new());
+        let (mut chain, mut number, mut changed) = (String::new(), 0, None);
+        self.read(|line| {
+            number += 1;
+            if secrets.is_some_and(|secrets| changed.is_none() && !follows(secrets, &mut chain, line.as_ref().ok())) {
+                changed = Some(number);
+            }
+            match line.map(|line| line.seen) {
+                Ok(head @ Seen::Head { .. }) => heads.push_back(head),
+                Ok(anchor) => kept.push(anchor),
+                Err(()) => {}
+            }
+            // The anchors cover the heads of the days before.
+            if heads.len() > HEADS_MAX {
+                heads.pop_front();
+            }
+        })?;
+        if let Some(number) = changed {
             found.push(place(AuditFinding::FileChanged, number, None));
         }
         let anchors: HashMap<_, _> =
-            audit::anchors(tx).await?.into_iter().map(|a| (a.from_position, Seen::anchor(&a))).collect();
+            audit::anchors(tx).await?.into_iter().map(|a| (a.from_position, Signed::of(&a))).collect();
         let head = audit::head(tx).await?.map_or(0, |(position, _)| position);
-        for line in lines.into_iter().flatten() {
-            let (end, hash) = line.seen.end();
+        for seen in kept.into_iter().chain(heads) {
+            let (end, hash) = seen.end();
             if end > head {
                 found.push(place(AuditFinding::TailCut, head, None));
             } else if audit::hash_at(tx, end).await?.as_deref() != Some(hash) {
                 found.push(place(AuditFinding::LineChanged, end, None));
             }
-            if let Seen::Anchor { from_position, day, .. } = &line.seen {
-                match anchors.get(from_position) {
-                    None => found.push(place(AuditFinding::AnchorDeleted, end, Some(day.clone()))),
-                    Some(stored) if *stored != line.seen => {
-                        found.push(place(AuditFinding::DayForged, end, Some(day.clone())))
-                    }
+            if let Seen::Anchor(a) = &seen {
+                match anchors.get(&a.from_position) {
+                    None => found.push(place(AuditFinding::AnchorDeleted, end, Some(a.day.clone()))),
+                    Some(stored) if stored != a => found.push(place(AuditFinding::DayForged, end, Some(a.day.clone()))),
                     Some(_) => {}
                 }
             }
@@ -228,24 +276,27 @@ impl AnchorFile {
     }
 }
 
-fn lines(text: &str) -> Vec<Result<Line, ()>> {
-    text.lines().filter(|line| !line.is_empty()).map(|line| serde_json::from_str(line).map_err(drop)).collect()
+/// Reads the lines from the present place of a file on, each with whether it ends. In the middle of a file the first one may be cut.
+fn each_line(file: &File, mut with: impl FnMut(Result<Line, ()>, bool)) -> std::io::Result<()> {
+    let (mut lines, mut text) = (BufReader::new(file), String::new());
+    while lines.read_line(&mut text)? > 0 {
+        let ends = text.ends_with('\n');
+        if !text.trim().is_empty() {
+            with(serde_json::from_str(&text).map_err(drop), ends);
+        }
+        text.clear();
+    }
+    Ok(())
 }
 
 fn parts(before: &str, at: DateTime<Utc>, seen: &Seen) -> [Vec<u8>; 3] {
     [before.into(), at.to_rfc3339().into(), serde_json::json!(seen).to_string().into()]
 }
 
-/// The number of the first line whose code is not the one of this host.
-fn first_changed(secrets: &Secrets, lines: &[Result<Line, ()>]) -> Option<i64> {
-    let mut before = String::new();
-    for (number, line) in (1..).zip(lines) {
-        let Ok(line) = line else { return Some(number) };
-        let [a, b, c] = parts(&before, line.at, &line.seen);
-        if !secrets.text_macs(PURPOSE, &[&a, &b, &c]).contains(&line.mac) {
-            return Some(number);
-        }
-        line.mac.clone_into(&mut before);
-    }
-    None
+/// Whether a line follows the code before it, by a key of this host. The code becomes the line's own.
+fn follows(secrets: &Secrets, before: &mut String, line: Option<&Line>) -> bool {
+    let Some(line) = line else { return false };
+    let [a, b, c] = parts(before, line.at, &line.seen);
+    line.mac.clone_into(before);
+    secrets.text_macs(PURPOSE, &[&a, &b, &c]).contains(&line.mac)
 }

@@ -22,7 +22,7 @@ use crate::change::idempotency::IdempotencyKey;
 use crate::change::submission::{Form, Submission};
 use crate::change::{ChangeRequest, idempotency};
 use crate::field::id::location;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::version::{self, IfMatch};
 
 const COMMENT_CHARACTERS_MAX: usize = 2_000;
@@ -58,6 +58,7 @@ impl Seen {
 pub struct Approve {
     #[schema(pattern = "^[0-9a-f]{64}$")]
     payload_sha256: String,
+    #[schema(max_length = 2000)]
     comment: Option<String>,
     #[serde(skip)]
     seen: Seen,
@@ -151,11 +152,13 @@ pub async fn cancel(
 impl Form for Approve {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let hash = &self.payload_sha256;
-        if hash.len() != 64 || !hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte)) {
-            let detail = "The payload hash must have 64 lower-case hexadecimal digits. Read it from the approval.";
-            return Err(Problem::field("/payload_sha256", "hash_format", detail));
-        }
-        check_comment(self.comment.as_deref())
+        let is_hash =
+            hash.len() == 64 && hash.bytes().all(|byte| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte));
+        let detail = "The payload hash must have 64 lower-case hexadecimal digits. Read it from the approval.";
+        Problem::all([
+            check_that(is_hash, "/payload_sha256", "hash_format", detail),
+            check_comment(self.comment.as_deref()),
+        ])
     }
 }
 
@@ -204,8 +207,8 @@ fn check_comment(comment: Option<&str>) -> Result<()> {
 /// Work that was queued is 202 with the place to watch; a word that ended the approval is 200.
 fn answer(a: &Approval) -> Answer {
     let watched = match (&a.operation_id, &a.batch_id) {
-        (Some(id), _) => location(id),
         (_, Some(id)) => format!("/blockchain/operations?batch_id={id}"),
+        (Some(id), None) => location(id),
         _ => location(&a.id),
     };
     let queued = matches!(a.status, Status::Approved | Status::Executed);

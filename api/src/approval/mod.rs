@@ -87,7 +87,8 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     let shown = match principal.is_staff() {
         true => {
             let outlook = record::outlook(&mut tx, &app.settings, &found).await?;
-            record::full(&found, &history, outlook, principal.0.is_masked())
+            let operations = record::carried(&mut tx, &found).await?;
+            record::full(&found, &history, operations, outlook, principal.0.is_masked())
         }
         false => record::full_for_maker(&found, &history),
     };

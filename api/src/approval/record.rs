@@ -4,6 +4,7 @@ use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
+use muniment_domain::operation;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::settings::Settings;
 use serde::Serialize;
@@ -14,11 +15,13 @@ use crate::field::amount::Amount;
 use crate::field::name::{masked_email, masked_name};
 use crate::field::subject::{Subject, Trouble};
 use crate::http::instant::Instant;
+use crate::http::pages::LIMIT_MAX;
 
 /// An approval as lists show it, without its payload.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct Short {
+    #[schema(example = "apr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: Status,
     #[schema(example = "force_transfer")]
@@ -56,6 +59,9 @@ pub struct Full {
     /// Exactly what will be executed; its hash is `payload_sha256`. Null for an issuer.
     #[schema(value_type = Option<Object>, example = json!({ "offering_id": "off_01jc8yq3k5e9v8w2m4n6p7r9st" }))]
     payload: Option<Value>,
+    /// The operations that carry it out. `executed` means that they were accepted: their effect is there when they are `confirmed`. Empty for
+    /// an issuer, and for an action without an operation.
+    operations: Vec<Carried>,
     /// Whether the action could be executed now. Null if the approval is not pending, and for an issuer.
     outlook: Option<Outlook>,
     history: Vec<TransitionView>,
@@ -76,11 +82,33 @@ pub struct Outlook {
 pub struct TransitionView {
     from: Option<Status>,
     to: Status,
-    at: Instant,
+    created_at: Instant,
     /// The person who changed the status. An issuer does not see staff.
     actor: Option<String>,
     reason: String,
     version: i64,
+}
+
+/// An operation that carries out an approved action.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ApprovalOperation)]
+pub struct Carried {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    status: operation::Status,
+}
+
+/// The operations of an approval, up to a page of them.
+pub async fn carried(tx: &mut Tx, a: &Approval) -> Result<Vec<Carried>> {
+    let found = match (&a.operation_id, &a.batch_id) {
+        (Some(id), None) => vec![operation::find(tx, id).await?],
+        (_, Some(batch_id)) => {
+            let filter = operation::Filter { batch_id: Some(batch_id.clone()), ..operation::Filter::default() };
+            operation::list(tx, &filter, LIMIT_MAX, 0).await?
+        }
+        (None, None) => Vec::new(),
+    };
+    Ok(found.into_iter().map(|op| Carried { id: op.id, status: op.status }).collect())
 }
 
 /// In short.
@@ -116,7 +144,13 @@ pub fn for_maker(a: &Approval) -> Short {
 }
 
 /// The full record. Personal data is masked for auditors.
-pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, masked: bool) -> Full {
+pub fn full(
+    a: &Approval,
+    history: &[Transition],
+    operations: Vec<Carried>,
+    outlook: Option<Outlook>,
+    masked: bool,
+) -> Full {
     let mut payload = a.payload.0.clone();
     if masked && a.action == "invite" {
         for (field, mask) in [("email", masked_email as fn(&str) -> String), ("name", masked_name)] {
@@ -126,18 +160,24 @@ pub fn full(a: &Approval, history: &[Transition], outlook: Option<Outlook>, mask
         }
     }
     let history = history.iter().map(|t| transition(t, Some(t.actor.clone()))).collect();
-    Full { short: short(a), payload: Some(payload), outlook, history }
+    Full { short: short(a), payload: Some(payload), operations, outlook, history }
 }
 
 /// The full record for a requester who is not staff. The payload is hidden, because it names wallets of the platform.
 pub fn full_for_maker(a: &Approval, history: &[Transition]) -> Full {
     let own = |t: &Transition| transition(t, (t.actor == a.maker).then(|| a.maker.clone()));
-    Full { short: for_maker(a), payload: None, outlook: None, history: history.iter().map(own).collect() }
+    Full {
+        short: for_maker(a),
+        payload: None,
+        operations: Vec::new(),
+        outlook: None,
+        history: history.iter().map(own).collect(),
+    }
 }
 
 fn transition(t: &Transition, actor: Option<String>) -> TransitionView {
-    let (from, to, at) = (t.from_status, t.to_status, Instant(t.at));
-    TransitionView { from, to, at, actor, reason: t.reason.clone(), version: t.version }
+    let (from, to, created_at) = (t.from_status, t.to_status, Instant(t.at));
+    TransitionView { from, to, created_at, actor, reason: t.reason.clone(), version: t.version }
 }
 
 /// Whether what waits could be done now, as far as the database knows. Null when nothing waits any more.

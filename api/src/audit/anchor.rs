@@ -9,7 +9,7 @@ use serde::Serialize;
 use tokio_util::sync::CancellationToken;
 use utoipa::ToSchema;
 
-use crate::anchor_file::{AnchorFile, Seen};
+use crate::anchor_file::{AnchorFile, MaySign, Seen, Signed};
 use crate::app::App;
 use crate::auth::access_token::AccessTokens;
 use crate::failure::Failure;
@@ -59,23 +59,25 @@ async fn anchor(app: &App, file: &AnchorFile, noted: &mut Noted) -> Result<(), F
             // An anchor of another host is noted as well, so that each host refuses to sign its day again.
             let genuine =
                 stored.iter().filter(|a| app.auth.tokens.read_statement(TYPE, &a.signature) == Some(a.statement()));
-            file.note(&app.auth.secrets, app.db.clock().now(), &genuine.map(Seen::anchor).collect::<Vec<_>>())?;
+            file.note(
+                &app.auth.secrets,
+                app.db.clock().now(),
+                &genuine.map(|a| Seen::Anchor(Signed::of(a))).collect::<Vec<_>>(),
+            )?;
             noted.anchor = newest;
         }
         let Some(draft) = drafted else { return Ok(()) };
-        if draft.from_position <= file.anchored()? {
-            if noted.refused != draft.from_position {
-                tracing::error!(
-                    audit.day = draft.day,
-                    audit.from = draft.from_position,
-                    "an audit anchor was deleted: its day is not signed again. Run `muniment audit verify` and preserve the database"
-                );
-                noted.refused = draft.from_position;
+        let signature = match file.may_sign(&draft)? {
+            MaySign::Yes => app.auth.tokens.sign_statement(TYPE, &draft.statement()).map_err(Failure::new)?,
+            MaySign::Already(signature) => signature,
+            MaySign::No => {
+                refuse(&draft, noted);
+                return Ok(());
             }
-            return Ok(());
-        }
-        let signature = app.auth.tokens.sign_statement(TYPE, &draft.statement()).map_err(Failure::new)?;
+        };
         let anchor = Anchor { signature, ..draft };
+        // Noted before it is stored: after a crash between the two, the same anchor is stored and no other.
+        file.note(&app.auth.secrets, app.db.clock().now(), &[Seen::Signing(Signed::of(&anchor))])?;
         let mut tx = app.db.begin().await?;
         if audit::insert_anchor(&mut tx, &anchor).await? {
             tx.commit(Point::Chain).await?;
@@ -89,6 +91,17 @@ async fn anchor(app: &App, file: &AnchorFile, noted: &mut Noted) -> Result<(), F
                 "the audit anchor was written"
             );
         }
+    }
+}
+
+fn refuse(draft: &Anchor, noted: &mut Noted) {
+    if noted.refused != draft.from_position {
+        tracing::error!(
+            audit.day = draft.day,
+            audit.from = draft.from_position,
+            "an audit anchor was deleted: its day is not signed again. Run `muniment audit verify` and preserve the database"
+        );
+        noted.refused = draft.from_position;
     }
 }
 

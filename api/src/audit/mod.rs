@@ -181,7 +181,7 @@ fn shown(verdict: &Verification, tokens: Option<&AccessTokens>, file: Vec<Found>
 pub struct EntryView {
     #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
-    at: Instant,
+    created_at: Instant,
     actor: Option<String>,
     /// The kind of the actor.
     actor_kind: ActorKind,
@@ -211,7 +211,7 @@ pub struct Listed {
 fn item(line: &Entry) -> EntryView {
     EntryView {
         id: line.id.clone(),
-        at: Instant(line.at),
+        created_at: Instant(line.at),
         actor: line.actor.clone(),
         actor_kind: line.actor_kind,
         session_id: line.session_id.clone(),

@@ -1,10 +1,12 @@
 //! The bodies of compliance requests, and the requests to the engine made from them.
 
+use alloy_primitives::Address;
+use chrono::{DateTime, Utc};
 use muniment_domain::id;
 use muniment_domain::reason::{ForceReason, Reason};
 use muniment_workflows::compliance::{
-    ALL_OFFERINGS, AddressRequest, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request,
-    UnlockRequest,
+    ALL_OFFERINGS, AddressRequest, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, RedeemRequest,
+    ReleaseLockRequest, Request, TokenRequest, UnlockRequest,
 };
 use serde::Deserialize;
 use utoipa::ToSchema;
@@ -12,7 +14,7 @@ use utoipa::ToSchema;
 use crate::field::address::Typed;
 use crate::field::cause::{CaseReference, Digest, Partition, cause};
 use crate::field::id::check_offering_id;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 /// The body of a compliance request.
@@ -24,75 +26,87 @@ pub trait Ask {
     fn request(&self) -> Request;
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Freeze {
-    offering_id: String,
-    address: Typed,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+/// Declares bodies that differ only in their own fields: each is made into its variant of [`Request`].
+macro_rules! bodies {
+    ($($name:ident => $request:ident { $($(#[$attribute:meta])* $field:ident: $type:ty = $value:expr;)* })*) => { $(
+        /// The request body.
+        #[derive(Debug, Deserialize, ToSchema)]
+        #[serde(deny_unknown_fields)]
+        pub struct $name {
+            offering_id: String,
+            $($(#[$attribute])* $field: $type,)*
+            reason_code: Reason,
+            case_reference: Option<CaseReference>,
+            document_sha256: Option<Digest>,
+        }
+
+        impl Ask for $name {
+            fn check(&self) -> Result<()> {
+                check_offering_id(&self.offering_id)
+            }
+
+            fn request(&self) -> Request {
+                Request::$name($request {
+                    offering_id: self.offering_id.clone(),
+                    $($field: $value(&self.$field),)*
+                    cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
+                })
+            }
+        }
+    )* };
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Unfreeze {
-    offering_id: String,
-    address: Typed,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+fn address(typed: &Typed) -> Address {
+    typed.0
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Lock {
-    offering_id: String,
-    address: Typed,
-    partition: Partition,
-    #[schema(example = "250.00")]
-    quantity: String,
-    release_at: Instant,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+fn number(partition: &Partition) -> u32 {
+    partition.0
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Unlock {
-    offering_id: String,
-    address: Typed,
-    partition: Partition,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+fn time(at: &Instant) -> DateTime<Utc> {
+    at.0
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Restrict {
-    offering_id: String,
-    partition: Partition,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+fn time_if_any(at: &Option<Instant>) -> Option<DateTime<Utc>> {
+    at.map(|at| at.0)
 }
 
-/// The request body.
-#[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Unrestrict {
-    offering_id: String,
-    partition: Partition,
-    reason_code: Reason,
-    case_reference: Option<CaseReference>,
-    document_sha256: Option<Digest>,
+bodies! {
+    Freeze => AddressRequest { address: Typed = address; }
+    Unfreeze => AddressRequest { address: Typed = address; }
+    Reinstate => AddressRequest { address: Typed = address; }
+    Lock => LockRequest {
+        address: Typed = address;
+        partition: Partition = number;
+        #[schema(example = "250.00")]
+        quantity: String = String::clone;
+        release_at: Instant = time;
+    }
+    Unlock => UnlockRequest {
+        address: Typed = address;
+        partition: Partition = number;
+    }
+    ReleaseLock => ReleaseLockRequest {
+        address: Typed = address;
+        partition: Partition = number;
+        #[schema(example = "250.00")]
+        quantity: String = String::clone;
+        /// The present release time of the lock, exactly as the portfolio shows it.
+        release_at: Instant = time;
+        /// The earlier release time. Leave it out to release the units now.
+        new_release_at: Option<Instant> = time_if_any;
+    }
+    Restrict => PartitionRequest { partition: Partition = number; }
+    Unrestrict => PartitionRequest { partition: Partition = number; }
+    Pause => TokenRequest {}
+    Unpause => TokenRequest {}
+    Redeem => RedeemRequest {
+        address: Typed = address;
+        partition: Partition = number;
+        #[schema(example = "250.00")]
+        quantity: String = String::clone;
+    }
 }
 
 /// The request body.
@@ -126,94 +140,6 @@ pub struct Recover {
     evidence_document_sha256: Digest,
 }
 
-impl Ask for Freeze {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Freeze(AddressRequest {
-            offering_id: self.offering_id.clone(),
-            address: self.address.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
-impl Ask for Unfreeze {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Unfreeze(AddressRequest {
-            offering_id: self.offering_id.clone(),
-            address: self.address.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
-impl Ask for Lock {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Lock(LockRequest {
-            offering_id: self.offering_id.clone(),
-            address: self.address.0,
-            partition: self.partition.0,
-            quantity: self.quantity.clone(),
-            release_at: self.release_at.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
-impl Ask for Unlock {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Unlock(UnlockRequest {
-            offering_id: self.offering_id.clone(),
-            address: self.address.0,
-            partition: self.partition.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
-impl Ask for Restrict {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Restrict(PartitionRequest {
-            offering_id: self.offering_id.clone(),
-            partition: self.partition.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
-impl Ask for Unrestrict {
-    fn check(&self) -> Result<()> {
-        check_offering_id(&self.offering_id)
-    }
-
-    fn request(&self) -> Request {
-        Request::Unrestrict(PartitionRequest {
-            offering_id: self.offering_id.clone(),
-            partition: self.partition.0,
-            cause: cause(self.reason_code, self.case_reference.as_ref(), self.document_sha256),
-        })
-    }
-}
-
 impl Ask for ForceTransfer {
     fn check(&self) -> Result<()> {
         check_offering_id(&self.offering_id)
@@ -235,11 +161,10 @@ impl Ask for ForceTransfer {
 
 impl Ask for Recover {
     fn check(&self) -> Result<()> {
-        if self.offering_id != ALL_OFFERINGS {
-            check_offering_id(&self.offering_id)?;
-        }
-        id::check("inv", &self.investor_id)
-            .map_err(|_| Problem::field("/investor_id", "id_format", "The id of an investor looks like inv_01k…."))
+        let offering = if self.offering_id == ALL_OFFERINGS { Ok(()) } else { check_offering_id(&self.offering_id) };
+        let is_id = id::check("inv", &self.investor_id).is_ok();
+        let investor = check_that(is_id, "/investor_id", "id_format", "The id of an investor looks like inv_01k….");
+        Problem::all([offering, investor])
     }
 
     fn request(&self) -> Request {

@@ -1,4 +1,4 @@
-//! Compliance: freeze, lock, restrict, force-transfer and recover. The endpoints differ only in their bodies.
+//! Compliance: freeze, lock, restrict, pause, force-transfer, redeem and recover. The endpoints differ only in their bodies.
 
 mod body;
 mod routes;
@@ -14,8 +14,12 @@ use muniment_workflows::approval::action::Action;
 use muniment_workflows::compliance;
 use muniment_workflows::requester::Requester;
 use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
 
-use self::body::{Ask, ForceTransfer, Freeze, Lock, Recover, Restrict, Unfreeze, Unlock, Unrestrict};
+use self::body::{
+    Ask, ForceTransfer, Freeze, Lock, Pause, Recover, Redeem, Reinstate, ReleaseLock, Restrict, Unfreeze, Unlock,
+    Unpause, Unrestrict,
+};
 use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::change::ChangeRequest;
@@ -24,13 +28,13 @@ use crate::change::submission::{Form, Submission};
 use crate::http::error::Result;
 use crate::operation;
 
-impl<T: Ask + DeserializeOwned + Send + Sync> Form for T {
+impl<T: Ask + DeserializeOwned + ToSchema + Send + Sync> Form for T {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ask::check(self)
     }
 }
 
-impl<T: Ask + DeserializeOwned + Send + Sync> ChangeRequest for T {
+impl<T: Ask + DeserializeOwned + ToSchema + Send + Sync> ChangeRequest for T {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = self.request();
         if request.needs_approval() {
@@ -158,5 +162,80 @@ pub async fn force_transfer(State(app): State<App>, submission: Submission<Force
     extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "wallet_in_use", "wallet_required", "unknown_chain", "contract_missing"]))),
 )]
 pub async fn recover(State(app): State<App>, submission: Submission<Recover>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+/// Request that the recovery of a wallet is taken back.
+///
+/// Answers 202 with the approval that another person decides.
+#[utoipa::path(
+    post,
+    path = "/blockchain/reinstate",
+    request_body = Reinstate,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn reinstate(State(app): State<App>, submission: Submission<Reinstate>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+/// Request the redemption of a holder's units.
+///
+/// Answers 202 with the approval that another person decides.
+#[utoipa::path(
+    post,
+    path = "/blockchain/redeem",
+    request_body = Redeem,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn redeem(State(app): State<App>, submission: Submission<Redeem>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+/// Request the early release of locked units.
+///
+/// Answers 202 with the approval that another person decides.
+#[utoipa::path(
+    post,
+    path = "/blockchain/release-lock",
+    request_body = ReleaseLock,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn release_lock(State(app): State<App>, submission: Submission<ReleaseLock>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+/// Pause the token of an offering.
+///
+/// Answers 202 with the operation to follow.
+#[utoipa::path(
+    post,
+    path = "/blockchain/pause",
+    request_body = Pause,
+    params(IdempotencyKey),
+    responses((status = 202, body = operation::Short)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn pause(State(app): State<App>, submission: Submission<Pause>) -> Result<Response> {
+    idempotency::once(&app, &submission).await
+}
+
+/// Request the end of a token's pause.
+///
+/// Answers 202 with the approval that another person decides.
+#[utoipa::path(
+    post,
+    path = "/blockchain/unpause",
+    request_body = Unpause,
+    params(IdempotencyKey),
+    responses((status = 202, body = Asked)),
+    extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "contract_missing"]))),
+)]
+pub async fn unpause(State(app): State<App>, submission: Submission<Unpause>) -> Result<Response> {
     idempotency::once(&app, &submission).await
 }

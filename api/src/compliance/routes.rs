@@ -12,6 +12,11 @@ pub fn routes() -> Vec<Route> {
         route!(super::unlock, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(super::restrict, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(super::unrestrict, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
+        route!(super::release_lock, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
+        route!(super::pause, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
+        route!(super::unpause, PERSON).rate(Rate::OperatorWrite).requires_idempotency_key(),
+        route!(super::redeem, PERSON).step_up().rate(Rate::OperatorWrite).requires_idempotency_key(),
+        route!(super::reinstate, PERSON).step_up().rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(super::force_transfer, PERSON).step_up().rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(super::recover, PERSON).step_up().rate(Rate::OperatorWrite).requires_idempotency_key(),
     ]

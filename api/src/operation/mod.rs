@@ -1,8 +1,11 @@
 //! `/blockchain/operations`: the operations of the platform and their status.
 
+mod about;
+mod action;
 mod arguments;
 pub mod record;
 mod routes;
+pub mod row;
 
 pub use routes::routes;
 
@@ -14,7 +17,7 @@ use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{self, Filter, Kind, Operation, Resolution, Status};
-use muniment_domain::{approval, attempt, chain, command, id, lane, step};
+use muniment_domain::{approval, attempt, command, id, step};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -26,7 +29,7 @@ use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Place};
 
-const FILTERS: [&str; 11] = [
+const FILTERS: [&str; 12] = [
     "status",
     "type",
     "needs_attention",
@@ -34,6 +37,7 @@ const FILTERS: [&str; 11] = [
     "subject_id",
     "signer",
     "batch_id",
+    "error_code",
     "created_from",
     "created_to",
     "q",
@@ -44,7 +48,7 @@ const FILTERS: [&str; 11] = [
 #[derive(Serialize, ToSchema)]
 #[schema(as = Operations)]
 pub struct Listed {
-    data: Vec<Short>,
+    data: Vec<row::Row>,
     pagination: Place,
 }
 
@@ -64,7 +68,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let mut tx = app.db.read().await?;
     let mut operations = operation::list(&mut tx, &filter, page.limit(), page.offset()).await?;
     let next_after = page.cut(&mut operations, |op| &op.id);
-    let data: Vec<_> = operations.iter().map(|op| short(&app, op)).collect();
+    let data = row::rows(&app, &mut tx, &operations).await?;
     let total = if page.counts() { Some(operation::count(&mut tx, &filter).await?) } else { None };
     Ok(Json(Listed { data, pagination: page.place(next_after, total) }))
 }
@@ -78,6 +82,7 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
         subject_id: parameters.text("subject_id").map(str::to_owned),
         signer: parameters.hex("signer", 40)?,
         batch_id: parameters.text("batch_id").map(str::to_owned),
+        error_code: parameters.text("error_code").map(str::to_owned),
         created: parameters.created()?,
         tx_hash: parameters.hex("q", 64)?,
         after: parameters.id("after", "op")?,
@@ -103,6 +108,9 @@ pub struct Filters {
     #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
     signer: Option<String>,
     batch_id: Option<String>,
+    /// Only operations that failed with this error.
+    #[param(example = "reverts")]
+    error_code: Option<String>,
     /// The hash of one of the operation's transactions.
     #[param(pattern = "^0x[0-9a-fA-F]{64}$")]
     q: Option<String>,
@@ -121,21 +129,16 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
     id::check("op", &id)?;
     let mut tx = app.db.read().await?;
     let operation = operation::find(&mut tx, &id).await?;
-    let lane = match &operation.lane_id {
-        Some(lane_id) => Some(lane::find(&mut tx, lane_id).await?),
-        None => None,
-    };
     let parts = record::Parts {
-        chain: chain::find(&mut tx, operation.chain_id).await?,
+        row: row::rows(&app, &mut tx, std::slice::from_ref(&operation)).await?.pop(),
         steps: step::of_operation(&mut tx, &id).await?,
         attempts: attempt::of_operation(&mut tx, &id).await?,
         history: operation::history(&mut tx, &id).await?,
         approval_id: approval::of_operation(&mut tx, &id, operation.batch_id.as_deref()).await?,
         wishes: command::of_operation(&mut tx, &id).await?,
-        lane,
         operation,
     };
-    Ok(Json(record::full(&app, &parts)))
+    Ok(Json(record::full(&app, parts)?))
 }
 
 /// The numbers of unfinished operations.
@@ -223,6 +226,7 @@ pub fn answer(app: &App, op: &Operation, status: i64) -> Answer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Operation)]
 pub struct Short {
+    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     #[serde(rename = "type")]
     kind: Kind,
@@ -239,8 +243,11 @@ pub struct Short {
     tx_hash: Option<String>,
     /// The address that the deployed token will have.
     predicted_address: Option<String>,
-    /// The reason why the operation waits: a code, a colon and a sentence. Null if it does not wait.
+    /// The code of the reason why the operation waits; `/errors/{code}` explains it. Null if it does not wait.
     blocked_reason: Option<String>,
+    /// What it waits for, for people.
+    #[schema(example = "The key is being exchanged.")]
+    blocked_detail: Option<String>,
     error: Option<record::Trouble>,
     requested_by: String,
     created_at: Instant,
@@ -254,6 +261,7 @@ pub struct Short {
 
 /// An operation in short.
 pub fn short(app: &App, op: &Operation) -> Short {
+    let blocked = op.blocked_reason.as_deref().map(|reason| reason.split_once(": ").unwrap_or((reason, "")));
     Short {
         id: op.id.clone(),
         kind: op.kind,
@@ -267,7 +275,8 @@ pub fn short(app: &App, op: &Operation) -> Short {
         network: app.network(op.chain_id),
         tx_hash: op.tx_hash.map(|hash| hash.to_string()),
         predicted_address: predicted_address(op),
-        blocked_reason: op.blocked_reason.clone(),
+        blocked_reason: blocked.map(|(code, _)| code.to_owned()),
+        blocked_detail: blocked.map(|(_, detail)| detail.to_owned()).filter(|detail| !detail.is_empty()),
         error: record::problem(op),
         requested_by: op.requested_by.clone(),
         created_at: Instant(op.created_at),

@@ -2,10 +2,8 @@
 
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
-use muniment_domain::chain::Chain;
 use muniment_domain::command::{Command, Kind as WishKind};
 use muniment_domain::idempotency;
-use muniment_domain::lane::Lane;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_workflows::operator::{retry, suggestion};
@@ -13,16 +11,18 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{Short, arguments, short};
+use super::action::{self, Action};
+use super::arguments;
+use super::row::Row;
 use crate::app::App;
 use crate::field::address::Typed;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 
 /// The parts of the record, read in one database transaction.
 pub struct Parts {
     pub operation: Operation,
-    pub chain: Option<Chain>,
-    pub lane: Option<Lane>,
+    pub row: Option<Row>,
     pub steps: Vec<Step>,
     pub attempts: Vec<Attempt>,
     pub history: Vec<Transition>,
@@ -35,10 +35,8 @@ pub struct Parts {
 #[schema(as = OperationInFull)]
 pub struct Full {
     #[serde(flatten)]
-    short: Short,
+    row: Row,
     contract_address: Option<Typed>,
-    /// The address of the signer.
-    signer_address: Option<Typed>,
     /// The index of the operation in its batch.
     batch_index: i64,
     /// The requested arguments, as they were hashed.
@@ -51,13 +49,13 @@ pub struct Full {
     attempts: Attempts,
     /// The signed transactions.
     candidates: Vec<Candidate>,
-    /// The number of confirmations.
-    confirmations: Option<i64>,
     /// The rule of finality.
     finality: Option<Final>,
     /// The suggested next action of an operator: `action` and `why`. Nothing happens automatically.
     #[schema(value_type = Option<Object>, example = json!({ "action": "retry", "why": "The nonce is still open." }))]
     suggested_action: Option<Value>,
+    /// What a person can do now, and what not, each with its reason.
+    actions: Vec<Action>,
     approval_id: Option<String>,
     /// The Idempotency-Key of the request.
     idempotency_key: Option<String>,
@@ -81,13 +79,13 @@ struct Attempts {
 }
 
 /// The record of an operation.
-pub fn full(app: &App, parts: &Parts) -> Full {
+pub fn full(app: &App, parts: Parts) -> Result<Full> {
     let op = &parts.operation;
     let last = parts.steps.iter().rev().find(|step| step.state != step::State::Unsigned).or(parts.steps.last());
-    Full {
-        short: short(app, op),
+    let row = parts.row.ok_or_else(|| Problem::internal("an operation without its row"))?;
+    Ok(Full {
+        row,
         contract_address: last.map(|step| Typed(step.target.0)),
-        signer_address: parts.lane.as_ref().map(|lane| Typed(lane.signer.0)),
         batch_index: op.batch_index,
         arguments: op.payload.0.clone(),
         payload_sha256: op.payload_sha256.clone(),
@@ -99,15 +97,15 @@ pub fn full(app: &App, parts: &Parts) -> Full {
             next_attempt_at: op.next_action_at.map(Instant),
         },
         candidates: parts.attempts.iter().map(candidate).collect(),
-        confirmations: last.and_then(|step| confirmations(step, parts.chain.as_ref())),
         finality: finality(app, op.chain_id),
         suggested_action: suggestion::of(op, &parts.steps),
+        actions: action::of(op, &parts.steps),
         approval_id: parts.approval_id.clone(),
         idempotency_key: op.idempotency_key.as_deref().map(|key| idempotency::key_only(key).to_owned()),
         request_id: op.request_id.clone(),
         history: parts.history.iter().map(transition).collect(),
         wishes: parts.wishes.iter().map(wish).collect(),
-    }
+    })
 }
 
 /// The error of an operation.
@@ -292,11 +290,6 @@ fn candidate(attempt: &Attempt) -> Candidate {
     }
 }
 
-fn confirmations(step: &Step, chain: Option<&Chain>) -> Option<i64> {
-    let mined = step.block_number?;
-    chain.map(|chain| (chain.head_number - mined + 1).max(0))
-}
-
 /// The rule by which a block becomes final.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Finality)]
@@ -321,7 +314,7 @@ fn finality(app: &App, chain_id: i64) -> Option<Final> {
 struct TransitionView {
     from: Option<Status>,
     to: Status,
-    at: Instant,
+    created_at: Instant,
     actor: String,
     reason: String,
     cycle: i64,
@@ -332,7 +325,7 @@ fn transition(t: &Transition) -> TransitionView {
     TransitionView {
         from: t.from_status,
         to: t.to_status,
-        at: Instant(t.at),
+        created_at: Instant(t.at),
         actor: t.actor.clone(),
         reason: t.reason.clone(),
         cycle: t.cycle,

@@ -19,11 +19,13 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::change::{Change, check_reason};
 use crate::code::Code;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 500;
+/// As many as one request may retry.
+const OPERATIONS_MAX: usize = 500;
 
 /// The request body.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -50,35 +52,54 @@ struct Filter {
     #[serde(rename = "type")]
     kind: Option<Kind>,
     /// Only operations with this error code.
-    #[schema(example = "reverted")]
+    #[schema(pattern = "^[a-z0-9_]{1,64}$", example = "reverts")]
     error_code: Option<String>,
     offering_id: Option<String>,
     /// Only operations created at or after this time.
     created_from: Option<Instant>,
+    /// Only these operations.
+    #[schema(min_items = 1, max_items = 500, example = json!(["op_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
+    operation_ids: Option<Vec<String>>,
 }
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if let Some(reason) = &self.reason {
-            check_reason(reason)?;
+        let filter = &self.filter;
+        let is_limit = self.limit.is_none_or(|limit| (1..=LIMIT_MAX).contains(&limit));
+        let code = if self.limit < Some(1) { "below_minimum" } else { "above_maximum" };
+        let is_status = filter.status.is_none_or(Status::needs_operator);
+        let is_id = filter.offering_id.as_ref().is_none_or(|text| id::check("off", text).is_ok());
+        let is_code = filter.error_code.as_ref().is_none_or(|text| {
+            let of_a_code = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+            (1..=64).contains(&text.len()) && text.chars().all(of_a_code)
+        });
+        let failed = "Only failed and dead_letter operations can be retried.";
+        Problem::all([
+            self.reason.as_deref().map_or(Ok(()), check_reason),
+            check_that(is_limit, "/limit", code, format!("The limit must be 1 to {LIMIT_MAX} operations.")),
+            check_that(is_status, "/filter/status", "type_mismatch", failed),
+            check_that(is_code, "/filter/error_code", "code_format", "Use lower-case letters, digits and underscores."),
+            check_that(is_id, "/filter/offering_id", "id_format", "The id of an offering looks like off_01k…."),
+            filter.operation_ids.as_deref().map_or(Ok(()), check_ids),
+        ])
+    }
+}
+
+fn check_ids(ids: &[String]) -> Result<()> {
+    const POINTER: &str = "/filter/operation_ids";
+    if ids.is_empty() {
+        let detail = "Name at least one operation, or leave the field out to retry all that match.";
+        return Err(Problem::field(POINTER, "below_minimum", detail));
+    }
+    if ids.len() > OPERATIONS_MAX {
+        let detail = format!("At most {OPERATIONS_MAX} operations can be named.");
+        return Err(Problem::field(POINTER, "above_maximum", detail));
+    }
+    match ids.iter().position(|text| id::check("op", text).is_err()) {
+        Some(index) => {
+            Err(Problem::field(format!("{POINTER}/{index}"), "id_format", "The id of an operation looks like op_01k…."))
         }
-        if self.limit.is_some_and(|limit| !(1..=LIMIT_MAX).contains(&limit)) {
-            let detail = format!("The limit must be 1 to {LIMIT_MAX} operations.");
-            let code = if self.limit < Some(1) { "below_minimum" } else { "above_maximum" };
-            return Err(Problem::field("/limit", code, detail));
-        }
-        if self.filter.status.is_some_and(|status| !status.needs_operator()) {
-            let detail = "Only failed and dead_letter operations can be retried.";
-            return Err(Problem::field("/filter/status", "type_mismatch", detail));
-        }
-        if self.filter.offering_id.as_ref().is_some_and(|text| id::check("off", text).is_err()) {
-            return Err(Problem::field(
-                "/filter/offering_id",
-                "id_format",
-                "The id of an offering looks like off_01k….",
-            ));
-        }
-        Ok(())
+        None => Ok(()),
     }
 }
 
@@ -111,6 +132,7 @@ impl Change for Body {
             error_code: self.filter.error_code.clone(),
             offering_id: self.filter.offering_id.clone(),
             created_from: self.filter.created_from.map(|at| at.0),
+            ids: self.filter.operation_ids.clone().unwrap_or_default(),
         };
         let reason = self.reason.clone().unwrap_or_else(|| "bulk retry".to_owned());
         let limit = self.limit.unwrap_or(LIMIT_DEFAULT);

@@ -2,6 +2,11 @@
 
 pub mod bulk_retry;
 pub mod cancel;
+pub mod history;
+pub mod import;
+mod nonce;
+mod proof;
+mod queue;
 pub mod reconcile;
 pub mod reconciliation;
 pub mod retry;

@@ -10,6 +10,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{id, operation as operations};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::operator::abandon::{self, Examined};
+use muniment_workflows::operator::close_nonce;
 use muniment_workflows::operator::mark_confirmed::{self, Examined as Proved};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -46,6 +47,7 @@ enum Resolution {
     MarkConfirmed,
     Retry,
     Abandon,
+    CloseNonce,
 }
 
 impl Form for Body {
@@ -58,7 +60,7 @@ impl Form for Body {
             (Resolution::MarkConfirmed, Some(text)) if hash(text).is_none() => {
                 Err(Problem::field("/tx_hash", "hash_format", "The hash must be 0x and 64 hexadecimal digits."))
             }
-            (Resolution::Retry | Resolution::Abandon, Some(_)) => {
+            (Resolution::Retry | Resolution::Abandon | Resolution::CloseNonce, Some(_)) => {
                 Err(Problem::field("/tx_hash", "unknown_field", "Only mark_confirmed accepts a transaction."))
             }
             _ => Ok(()),
@@ -102,10 +104,12 @@ struct Check {
     detail: String,
 }
 
-/// Resolve an operation: mark it confirmed, retry it or abandon it.
+/// Resolve an operation: mark it confirmed, retry it, abandon it or close its nonce.
 ///
 /// Marking it confirmed needs a transaction that proves the effect and answers 200. A retry answers 202, or 200 if the operation was
 /// already executed. Abandoning answers 200, or 202 with an approval if a second person must decide.
+/// `close_nonce` is for a sent operation whose nonce the chain shows as used although nothing explains it. It answers 202 with an approval.
+/// The operation then needs a retry, which takes a new nonce, unless the contract had executed it.
 #[utoipa::path(
     post,
     path = "/blockchain/operations/{id}/reconcile",
@@ -123,6 +127,7 @@ pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: 
             idempotency::perform(&app, &submission, &Retry { id, reason, max_fee_per_gas: None }).await
         }
         Resolution::Abandon => idempotency::perform(&app, &submission, &Abandon { id, reason }).await,
+        Resolution::CloseNonce => idempotency::perform(&app, &submission, &CloseNonce { id, reason }).await,
         Resolution::MarkConfirmed => {
             let tx_hash = body.tx_hash.as_deref().and_then(hash).unwrap_or_default();
             idempotency::perform(&app, &submission, &MarkConfirmed { id, reason, tx_hash }).await
@@ -193,5 +198,30 @@ impl Change for Abandon<'_> {
         }
         abandon::write(tx, examined, &by.actor, self.reason).await?;
         Ok((operation::answer(app, &operations::find(tx, self.id).await?, 200), Point::Abandon))
+    }
+}
+
+struct CloseNonce<'a> {
+    id: &'a str,
+    reason: &'a str,
+}
+
+impl Change for CloseNonce<'_> {
+    type Decision = close_nonce::Examined;
+
+    async fn decide(&self, app: &App) -> Result<close_nonce::Examined> {
+        Ok(close_nonce::examine(&app.desk, self.id).await?)
+    }
+
+    async fn apply(
+        &self,
+        app: &App,
+        tx: &mut Tx,
+        examined: close_nonce::Examined,
+        by: Requester,
+    ) -> muniment_domain::Result<(Answer, Point)> {
+        let (operation_id, reason) = (self.id.to_owned(), self.reason.to_owned());
+        let request = close_nonce::Request { operation_id, nonce: examined.nonce(), reason };
+        Ok((approval::ask(app, tx, Action::CloseNonce(request), &by).await?, Point::Accept))
     }
 }

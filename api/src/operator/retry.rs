@@ -34,12 +34,9 @@ pub struct Body {
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)?;
+        let detail = "The fee must be a whole number of wei in a string.";
         match self.fee() {
-            Some(Err(_) | Ok(0)) => Err(Problem::field(
-                "/max_fee_per_gas",
-                "fee_format",
-                "The fee must be a whole number of wei in a string.",
-            )),
+            Some(Err(_) | Ok(0)) => Err(Problem::field("/max_fee_per_gas", "fee_format", detail)),
             _ => Ok(()),
         }
     }

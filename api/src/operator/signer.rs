@@ -6,6 +6,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_activities::contract::registry;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
@@ -70,8 +71,10 @@ pub struct View {
     balance_wei: Option<String>,
     /// Whether the balance is below the warning level.
     low_balance: Option<bool>,
-    /// Whether the signer has the agent role on the token contracts.
+    /// Whether the signer has an agent role, on the whole platform or for an offering.
     is_agent: Option<bool>,
+    /// The roles of the signer in the registry. One entry for the whole platform, and one for each offering with roles of its own.
+    roles: Option<Vec<Roles>>,
     /// When a worker last read the chain values.
     observed_at: Option<Instant>,
     /// The mode of the lane.
@@ -81,6 +84,24 @@ pub struct View {
     version: i64,
     created_at: Instant,
     updated_at: Instant,
+}
+
+/// Roles of a signer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SignerRoles)]
+pub struct Roles {
+    /// The offering to which the roles are limited. Null if they count on the whole platform.
+    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    offering_id: Option<String>,
+    /// The roles: issuer, custody, payout, compliance.
+    #[schema(example = json!(["issuer", "compliance"]))]
+    roles: Vec<&'static str>,
+}
+
+impl Roles {
+    fn of(granted: &lanes::Granted) -> Self {
+        Self { offering_id: granted.offering_id.clone(), roles: registry::Roles(granted.roles).list() }
+    }
 }
 
 /// All signers.
@@ -107,6 +128,7 @@ async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Vi
         balance_wei: lane.balance_wei.map(|wei| wei.to_string()),
         low_balance: lane.balance_wei.zip(low).map(|(balance, low)| balance.0 < low),
         is_agent: lane.is_agent,
+        roles: lane.roles.as_ref().map(|granted| granted.iter().map(Roles::of).collect()),
         observed_at: lane.observed_at.map(Instant),
         lane_state: lane.mode,
         lane_reason: lane.mode_reason.clone(),
