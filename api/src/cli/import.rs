@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use clap::Args;
 use muniment_workflows::engine::{Engine, Network};
-use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Origin, Subscription};
+use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Origin};
 
 use crate::failure::Failure;
 
@@ -22,12 +22,7 @@ pub struct Import {
 }
 
 fn parse_name(name: &str) -> Result<(B256, Option<usize>), &'static str> {
-    let (hash, line) = name.split_once(':').map_or((name, None), |(hash, line)| (hash, Some(line)));
-    let line = line.map(str::parse).transpose().ok();
-    match (hash.parse(), line) {
-        (Ok(hash), Some(line)) => Ok((hash, line)),
-        _ => Err("write a call as 0x… and a line of it as 0x…:3"),
-    }
+    import::parse_name(name).ok_or("write a call as 0x… and a line of it as 0x…:3")
 }
 
 /// Shows what was found and, if asked to, writes it.
@@ -80,34 +75,23 @@ fn show(found: &Found) {
 }
 
 fn in_words(call: &Call) -> String {
-    match &call.standing {
-        Origin::Awaited(id) => format!("known: {id} requests this call and will find it"),
-        Origin::Deployment(id, _) => format!("unknown: the deployment of {id}"),
-        Origin::Page(id, page, lines) => {
-            format!("unknown: operation {} of the token of {id}, {} lines", page.op_id, lines.len())
-        }
-        Origin::Paid(entitlements) => format!(
-            "unknown: it paid what is unpaid here and would be paid again; exclude it first: {}",
-            entitlements.join(", ")
-        ),
-        Origin::Strange(true) => "unknown, and acknowledged".to_owned(),
-        Origin::Strange(false) => {
-            format!("unknown, and matches nothing here; if that is right: --acknowledge {}", call.name(None))
-        }
-    }
+    let how = call.is_unmatched().then(|| how_to_acknowledge(call, None));
+    call.in_words() + &how.unwrap_or_default()
 }
 
 fn line_in_words(call: &Call, index: usize, line: &Match) -> String {
-    let (holder, units) = (line.line.holder().to_checksum(None), line.line.units());
-    let what = match &line.subscription {
-        Subscription::Fits(id) => id.clone(),
-        Subscription::Held(id, operation) => format!("{id} is in {operation}: cancel that first"),
-        Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
-        Subscription::Missing(false) => {
-            format!("no accepted subscription; if that is right: --acknowledge {}", call.name(Some(index)))
-        }
-    };
-    format!("{holder}  {units}  {what}")
+    let how = line.is_unmatched().then(|| how_to_acknowledge(call, Some(index)));
+    format!(
+        "{}  {}  {}{}",
+        line.line.holder().to_checksum(None),
+        line.line.units(),
+        line.in_words(),
+        how.unwrap_or_default()
+    )
+}
+
+fn how_to_acknowledge(call: &Call, line: Option<usize>) -> String {
+    format!("; if that is right: --acknowledge {}", call.name(line))
 }
 
 #[cfg(test)]

@@ -5,7 +5,10 @@ pub mod arguments;
 #[cfg(feature = "devchain")]
 pub mod demo;
 pub mod doctor;
+mod forward;
 pub mod import;
 pub mod intervene;
 pub mod known_key;
+pub mod listen;
 pub mod run;
+pub mod trigger;

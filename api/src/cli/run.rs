@@ -17,8 +17,9 @@ use crate::app::App;
 use crate::cli::known_key;
 use crate::config::{Config, database};
 use crate::failure::Failure;
+use crate::metrics::{self, Requests};
 use crate::server::serve;
-use crate::{audit, mail, secrets};
+use crate::{audit, mail, secrets, webhook};
 
 /// The roles of a process.
 #[derive(Clone, Copy, Debug)]
@@ -85,19 +86,30 @@ impl Running {
         api: Option<TcpListener>,
         worker: bool,
     ) -> Result<(), Failure> {
+        let metrics = match config.metrics_listen.as_str() {
+            "" => None,
+            address => Some(metrics_listener(address).await?),
+        };
+        let mut requests = Requests::default();
         if worker {
             let engine = Engine::start(db.clone(), config.engine.clone(), chains(config)?).await?;
             let stop = self.stop();
             self.add("worker", async move { engine.run(stop).await.map_err(Failure::new) });
         }
         if let Some(listener) = api {
-            let requests = db.for_requests(config.database.connections_max);
-            let app = App::new(requests, config)?;
+            let pool = db.for_requests(config.database.connections_max);
+            let app = App::new(pool, config)?;
+            requests = app.requests.clone();
             self.add("secrets", secrets::follow(app.auth.secrets.clone(), self.stop()));
             app.anchor_file.check()?;
             self.add("anchor", audit::anchor::run(app.clone(), app.anchor_file.clone(), self.stop()));
+            let (courier, stop) = (webhook::courier(db.clone(), &app.auth.secrets, config.webhooks)?, self.stop());
+            self.add("webhooks", async move { courier.run(stop).await.map_err(Failure::new) });
             self.add("mail", mail::run(config.mail.clone(), config.profile, app.clone(), self.stop()));
             self.add("api", serve::serve(app, listener, self.stop()));
+        }
+        if let Some(listener) = metrics {
+            self.add("metrics", metrics::serve(db, requests, listener, self.stop()));
         }
         Ok(())
     }
@@ -136,6 +148,16 @@ impl Running {
             }
         }
     }
+}
+
+async fn metrics_listener(address: &str) -> Result<TcpListener, Failure> {
+    const KEY: &str = "MUNIMENT_METRICS_LISTEN";
+    let parsed = address.parse().map_err(|_| {
+        Failure::new(format!(
+            "metrics_listen ({KEY}) is {address:?}. Write an address with a port, such as 127.0.0.1:9464."
+        ))
+    })?;
+    serve::bind(parsed, KEY).await
 }
 
 fn too_early(ended: Option<Result<Ended, tokio::task::JoinError>>) -> Failure {

@@ -6,7 +6,11 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Args, Parser, Subcommand};
 use muniment_domain::user::Role;
 
+#[cfg(feature = "devchain")]
+use crate::cli::demo::Incident;
 use crate::cli::import::Import;
+use crate::cli::listen::Listen;
+use crate::cli::trigger::Trigger;
 
 const AFTER_HELP: &str = "\
 Without a command, everything runs on this machine with an embedded chain and demo data in ./data.
@@ -29,6 +33,9 @@ pub struct Arguments {
 /// What to do.
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
+    /// Run everything on this machine with an embedded chain and demo data; the same as without a command.
+    #[cfg(feature = "devchain")]
+    Demo(Demo),
     /// Run the API and the engine.
     Run,
     /// Run the API only.
@@ -45,6 +52,10 @@ pub enum Command {
     /// Manage users, keys, lanes and chains from the host.
     #[command(subcommand)]
     Admin(Admin),
+    /// Print the events of an API key as they happen, and forward them to a server of your own.
+    Listen(Listen),
+    /// Post a sample of an event to a server of your own, signed as a webhook.
+    Trigger(Trigger),
     /// Print the OpenAPI document.
     #[command(name = "openapi")]
     OpenApi,
@@ -54,9 +65,23 @@ pub enum Command {
 
 impl Command {
     /// Returns whether it prints an answer and ends, instead of running until it is stopped.
-    pub const fn ends_by_itself(&self) -> bool {
-        !matches!(self, Self::Run | Self::Api | Self::Worker)
+    pub fn ends_by_itself(&self) -> bool {
+        match self {
+            Self::Run | Self::Api | Self::Worker | Self::Listen(_) => false,
+            #[cfg(feature = "devchain")]
+            Self::Demo(demo) => demo.incident.is_some(),
+            _ => true,
+        }
     }
+}
+
+/// How the demo runs.
+#[cfg(feature = "devchain")]
+#[derive(Debug, PartialEq, Eq, Args)]
+pub struct Demo {
+    /// Let this go wrong in the demo that runs in this folder, and end.
+    #[arg(long, value_name = "NAME")]
+    pub incident: Option<Incident>,
 }
 
 /// Commands on the audit log.

@@ -3,22 +3,38 @@
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 
-use alloy_primitives::U256;
+use alloy_primitives::{B256, U256};
 use muniment_activities::chain::Chain;
+use muniment_activities::chain::simulate::At;
 use muniment_activities::config::{ChainConfig, Finality, PayoutTokenConfig, Profile, Secret, SignerConfig};
 use muniment_activities::contract::registry::Roles;
+use muniment_activities::payout::coin;
 use muniment_activities::platform::Platform;
 use muniment_activities::signer::Signer;
 use muniment_devchain::{Config, Devchain};
+use muniment_domain::clock::Clock;
+use serde_json::json;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::account;
+use super::{account, client};
 use crate::failure::Failure;
 use crate::server::serve;
 
 const LISTEN_VARIABLE: &str = "MUNIMENT_DEVCHAIN_LISTEN";
 const LISTEN_DEFAULT: &str = "127.0.0.1:8545";
+
+/// A million of the demonstration coin, which has six decimals.
+const MILLION: U256 = U256::from_limbs([1_000_000_000_000, 0, 0, 0]);
+const GWEI: u64 = 1_000_000_000;
+/// The most that the demo's platform offers for a unit of gas, and a base fee above it.
+const FEE_CAP_GWEI: u64 = 20;
+const HIGH_FEE_GWEI: u64 = 25;
+/// So many empty blocks let a high base fee fall to what it was.
+const CALM_BLOCKS: u64 = 40;
+/// The engine is in a hurry here, so that the demo shows in seconds what takes a real chain hours.
+const BUMP_AFTER_BLOCKS: u64 = 2;
+const STUCK_AFTER_BLOCKS: u64 = 15;
 
 /// The chain under way.
 pub struct DemoChain {
@@ -30,7 +46,7 @@ pub struct DemoChain {
 }
 
 /// Opens the chain of the folder, or makes a new one, and serves it.
-pub async fn start(folder: &Path) -> Result<DemoChain, Failure> {
+pub async fn start(folder: &Path, clock: Clock) -> Result<DemoChain, Failure> {
     let listen = std::env::var(LISTEN_VARIABLE).unwrap_or_else(|_| LISTEN_DEFAULT.to_owned());
     let listen = listen.parse().map_err(|_| {
         Failure::new(format!("{LISTEN_VARIABLE} is {listen:?}, but must be an address such as {LISTEN_DEFAULT}."))
@@ -38,7 +54,9 @@ pub async fn start(folder: &Path) -> Result<DemoChain, Failure> {
     let listener = serve::bind(listen, LISTEN_VARIABLE).await?;
     let url = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
     let dir = Some(folder.to_owned());
-    let chain = tokio::task::spawn_blocking(move || Devchain::open(Config { dir, ..Config::default() }));
+    // Blocks go by the clock of the platform, which people move forward.
+    let clock: muniment_devchain::Clock = Arc::new(move || u64::try_from(clock.now().timestamp()).unwrap_or(0));
+    let chain = tokio::task::spawn_blocking(move || Devchain::open(Config { dir, clock, ..Config::default() }));
     let chain = chain.await.map_err(Failure::new)?;
     let chain = chain.map_err(|error| {
         Failure::new(format!("The embedded chain failed: {error}. MUNIMENT_DATA sets another folder."))
@@ -75,30 +93,20 @@ impl DemoChain {
         }
     }
 
-    /// Makes sure that the platform's contracts are there, and says how the engine finds them.
+    /// Makes sure that the platform's contracts are there, and that the payer has a million of the coin.
     pub async fn deploy_platform(&self) -> Result<ChainConfig, Failure> {
-        let mut config = ChainConfig {
-            name: "Muniment development chain".to_owned(),
-            endpoints: vec![self.url.clone()],
-            finality: Finality::Tag,
-            poll_milliseconds: 250,
-            block_seconds: 1,
-            signers: vec![SignerConfig::Raw { private_key: Secret::new(account::SIGNER_KEY.to_string()) }],
-            ..ChainConfig::default()
-        };
+        let config = config(&self.url)?;
+        // An incident of an earlier run may have left the fees high, and without transactions there are no blocks in which they fall.
+        let price: U256 =
+            serde_json::from_value(client::call(&self.url, "eth_gasPrice", json!([])).await?).map_err(Failure::new)?;
+        if price > U256::from(FEE_CAP_GWEI * GWEI) {
+            lower_fees(&self.url).await?;
+        }
         let chain = Chain::http(config.clone()).map_err(Failure::new)?;
-        let open = |key| Signer::raw(key, Profile::Development).map_err(Failure::new);
         let (deployer, signer) = (open(account::DEPLOYER_KEY)?, open(account::SIGNER_KEY)?);
         let platform =
             Platform::deploy(&chain, &deployer, &[(signer.address(), Roles::ALL)]).await.map_err(Failure::new)?;
-        config.factory = Some(platform.factory);
-        config.registry = Some(platform.registry);
-        config.distributor = Some(platform.distributor);
-        // A coin to be paid in, and a payer who has a million of it.
-        let (symbol, decimals, payer) = ("DUSD".to_owned(), 6, None);
-        config.payout_tokens = vec![PayoutTokenConfig { address: platform.coin, symbol, decimals, payer }];
-        let million = U256::from(1_000_000_000_000u64);
-        platform.fund(&chain, &deployer, signer.address(), million).await.map_err(Failure::new)?;
+        platform.fund(&chain, &deployer, signer.address(), MILLION).await.map_err(Failure::new)?;
         Ok(config)
     }
 
@@ -108,4 +116,51 @@ impl DemoChain {
         // It wrote every block before it showed it; however it ends, nothing is lost.
         let _ = self.task.await;
     }
+}
+
+/// The demo's chain as the engine and `muniment doctor` know it. The contracts' addresses follow from the deployer.
+pub fn config(url: &str) -> Result<ChainConfig, Failure> {
+    let platform = Platform::of(open(account::DEPLOYER_KEY)?.address());
+    let coin = PayoutTokenConfig { address: platform.coin, symbol: "DUSD".to_owned(), decimals: 6, payer: None };
+    Ok(ChainConfig {
+        name: "Muniment development chain".to_owned(),
+        endpoints: vec![url.to_owned()],
+        finality: Finality::Tag,
+        poll_milliseconds: 250,
+        block_seconds: 1,
+        max_fee_per_gas_gwei_cap: FEE_CAP_GWEI,
+        bump_after_seconds: BUMP_AFTER_BLOCKS,
+        stuck_after_seconds: STUCK_AFTER_BLOCKS,
+        signers: vec![SignerConfig::Raw { private_key: Secret::new(account::SIGNER_KEY.to_string()) }],
+        factory: Some(platform.factory),
+        registry: Some(platform.registry),
+        distributor: Some(platform.distributor),
+        payout_tokens: vec![coin],
+        ..ChainConfig::default()
+    })
+}
+
+fn open(key: B256) -> Result<Signer, Failure> {
+    Signer::raw(key, Profile::Development).map_err(Failure::new)
+}
+
+/// Lets the fees of the chain rise above what the platform may pay: what it sends from now on waits.
+pub async fn raise_fees(chain: &str) -> Result<(), Failure> {
+    client::call(chain, "devchain_setBaseFeeMin", json!([HIGH_FEE_GWEI * GWEI])).await.map(drop)
+}
+
+/// Lets them fall to what they were. What waited is in a block at once.
+pub async fn lower_fees(chain: &str) -> Result<(), Failure> {
+    client::call(chain, "devchain_setBaseFeeMin", json!([0])).await?;
+    client::call(chain, "anvil_mine", json!([CALM_BLOCKS])).await.map(drop)
+}
+
+/// Sends a transaction with the platform's own key past the platform, as somebody who stole the key would.
+pub async fn use_key_outside(url: &str) -> Result<(), Failure> {
+    let config = config(url)?;
+    let chain = Chain::http(config).map_err(Failure::new)?;
+    let (deployer, signer) = (open(account::DEPLOYER_KEY)?, open(account::SIGNER_KEY)?);
+    let platform = Platform::of(deployer.address());
+    let held = coin::balance_of(&chain, platform.coin, account::stranger(), At::Latest).await.map_err(Failure::new)?;
+    platform.fund(&chain, &signer, account::stranger(), held + U256::ONE).await.map_err(Failure::new)
 }

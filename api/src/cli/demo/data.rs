@@ -1,11 +1,14 @@
-//! The data of the demo. It is written once and found again by later starts.
+//! The data that the demo begins with: people, their organisation, and two offerings with accepted subscriptions whose tokens wait to be
+//! deployed. Later starts find all of it, and renew an offering whose token has been deployed meanwhile.
 
-use chrono::{DateTime, Duration, Utc};
+use alloy_primitives::Address;
+use chrono::Duration;
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::filter::CreatedBetween;
 use muniment_domain::investor;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
-use muniment_domain::offering::{self, Filter, Offering, Scope, Status};
+use muniment_domain::offering::{self, Filter, Offering, Scope, Status, TokenStatus};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::user::{self, Role};
@@ -13,99 +16,154 @@ use muniment_domain::{Error, Result, api_key};
 use muniment_workflows::engine::timer;
 
 use super::account;
-use super::people::{self, OPERATOR};
+use super::people::{self, DOMAIN, INVESTORS, NEWCOMERS, STAFF};
 use crate::access::permission::SCOPES;
 
 const KEY_NAME: &str = "demo";
-const KEY_DAYS: i64 = 1;
+const KEY_DAYS: i64 = 365;
+/// A key with less time left is replaced.
+const KEY_DAYS_MIN: i64 = 7;
 const PARTITION: i64 = 1;
 const DECIMALS: u32 = 2;
-const LOCKUP_DAYS: i64 = 365;
 const OPEN_DAYS: i64 = 90;
+const OFFERINGS_MAX: i64 = 100;
 
-/// Investors: name, country, and what each subscribed to the two offerings.
-const INVESTORS: [(&str, &str, [&str; 2]); 6] = [
-    ("Ada Brandt", "DE", ["25000.00", "10000.00"]),
-    ("Bruno Costa", "PT", ["5000.00", "7500.00"]),
-    ("Chiara Ferri", "IT", ["120000.00", "1000.00"]),
-    ("Dragan Horvat", "HR", ["1500.00", "64000.00"]),
-    ("Elin Lindqvist", "SE", ["48250.50", "2500.00"]),
-    ("Faolan Byrne", "IE", ["9999.99", "33000.00"]),
+/// A house with its symbol, the days for which its tokens are locked, and what each investor subscribed.
+type House = (&'static str, &'static str, Option<i64>, [&'static str; 6]);
+
+const HOUSES: [House; 2] = [
+    ("Harbour House", "HARBOR", None, ["25000.00", "5000.00", "120000.00", "1500.00", "48250.50", "9999.99"]),
+    ("Orchard Court", "ORCHRD", Some(365), ["10000.00", "7500.00", "1000.00", "64000.00", "2500.00", "33000.00"]),
 ];
 
 /// What the invitation is about.
 pub struct Demo {
-    /// The operator's key, made anew at each start.
+    /// The operator's key.
     pub key: String,
-    /// Who can log in.
-    pub people: Vec<(String, Role)>,
-    /// The offerings: those without a lockup first.
-    pub offerings: Vec<Offering>,
+    /// The offering of each house whose token is not deployed.
+    pub offerings: [Offering; 2],
 }
 
-/// Writes the demo's data unless it is there, and makes a key for this start.
-///
-/// A key is new with each start and the older ones are revoked: so it never lies on the disk, and a copy of yesterday's screen is
-/// worth nothing.
-pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str) -> Result<Demo> {
+/// Makes sure of the data. The key of an earlier start is kept as long as it is good.
+pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str, known_key: Option<&str>) -> Result<Demo> {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat();
     let secret = secret.try_into().map_err(|_| unreadable("a secret has 32 bytes"))?;
     let mut tx = db.begin().await?;
-    let operator = match user::find_by_email(&mut tx, OPERATOR).await? {
-        Some(known) => known,
-        None => insert_all(&mut tx, chain_id.cast_signed()).await?,
-    };
-    let (shown, _) = offering::page(&mut tx, &Scope::All, &Filter::default(), 100, 0).await?;
-    let mut offerings: Vec<_> = shown.into_iter().map(|shown| shown.offering).collect();
-    let investors = INVESTORS.map(|(name, ..)| name);
-    let issuer = offerings.first().map(|offering| offering.issuer_id.as_str());
-    let people = people::ensure(&mut tx, &investors, issuer, password_hash).await?;
-    api_key::revoke_named(&mut tx, &operator, KEY_NAME).await?;
-    let key = api_key::issue(&mut tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await?;
-    offerings.sort_by_key(|offering| (offering.lockup_release_at.is_some(), offering.id.clone()));
-    tx.commit(Point::Housekeeping).await?;
-    Ok(Demo { key, people, offerings })
-}
-
-async fn insert_all(tx: &mut Tx, chain_id: i64) -> Result<String> {
-    let operator = user::insert(tx, OPERATOR, "Demo operator", Role::Operator).await?;
-    let issuer = tx.new_id("iss");
-    offering::insert_issuer(tx, &issuer, "Harbour Real Estate").await?;
-    let release = tx.now() + Duration::days(LOCKUP_DAYS);
-    let offerings = [
-        insert_offering(tx, &issuer, chain_id, "Harbour House", "HARBOR", None).await?,
-        insert_offering(tx, &issuer, chain_id, "Orchard Court", "ORCHRD", Some(release)).await?,
-    ];
-    for ((name, country, amounts), wallet) in INVESTORS.iter().zip(account::wallets()) {
-        let investor_id = tx.new_id("inv");
-        let user_id = user::insert(tx, &people::address_of(name), name, Role::Investor).await?;
-        investor::insert(tx, &investor_id, Some(&user_id), name, country).await?;
-        investor::insert_wallet(tx, &investor_id, *wallet).await?;
-        for (offering_id, amount) in offerings.iter().zip(amounts) {
-            let amount: Money = amount.parse().map_err(|_| unreadable("an amount of the demo"))?;
-            let price = Money::from_minor(100);
-            let quantity = amount.base_units(price, DECIMALS).ok_or_else(|| unreadable("a quantity of the demo"))?;
-            let accepted = NewAccepted { offering_id, investor_id: &investor_id, amount, quantity, wallet: *wallet };
-            subscription::insert_accepted(tx, &accepted).await?;
-        }
+    let issuer_id = issuer(&mut tx).await?;
+    for (login, name, role) in STAFF {
+        let issuer_id = (role == Role::Issuer).then_some(issuer_id.as_str());
+        people::ensure(&mut tx, login, name, role, issuer_id, password_hash).await?;
     }
-    Ok(operator)
+    let mut investors = Vec::new();
+    for ((name, country), wallet) in INVESTORS.into_iter().zip(account::wallets()) {
+        investors.push((approved(&mut tx, name, country, *wallet, password_hash).await?, *wallet));
+    }
+    for (name, country) in NEWCOMERS {
+        newcomer(&mut tx, name, country, password_hash).await?;
+    }
+    let chain_id = chain_id.cast_signed();
+    let offerings = [
+        waiting(&mut tx, &HOUSES[0], &issuer_id, chain_id, &investors).await?,
+        waiting(&mut tx, &HOUSES[1], &issuer_id, chain_id, &investors).await?,
+    ];
+    let key = key(&mut tx, known_key, secret).await?;
+    tx.commit(Point::Housekeeping).await?;
+    Ok(Demo { key, offerings })
 }
 
-async fn insert_offering(
+async fn issuer(tx: &mut Tx) -> Result<String> {
+    let member = user::by_email(tx, &format!("issuer{DOMAIN}")).await?;
+    if let Some(id) = member.and_then(|member| member.issuer_id) {
+        return Ok(id);
+    }
+    let id = tx.new_id("iss");
+    offering::insert_issuer(tx, &id, "Harbour Real Estate").await?;
+    Ok(id)
+}
+
+/// The key of an earlier start, or a new one.
+async fn key(tx: &mut Tx, known: Option<&str>, secret: [u8; 32]) -> Result<String> {
+    let operator = user::find_by_email(tx, &format!("operator{DOMAIN}")).await?.unwrap_or_default();
+    let until = tx.now() + Duration::days(KEY_DAYS_MIN);
+    let own = api_key::Scope::Own(&operator);
+    let (rows, _) = api_key::page(tx, own, CreatedBetween::default(), 100, 0).await?;
+    let is_good = |key: &&str| {
+        rows.iter().any(|row| {
+            row.name == KEY_NAME && key.starts_with(&row.prefix) && row.revoked_at.is_none() && row.expires_at > until
+        })
+    };
+    if let Some(key) = known.filter(is_good) {
+        return Ok(key.to_owned());
+    }
+    api_key::revoke_named(tx, &operator, KEY_NAME).await?;
+    api_key::issue(tx, &operator, KEY_NAME, &SCOPES.join(" "), KEY_DAYS, secret).await
+}
+
+/// An investor who passed the identity check, with a wallet.
+async fn approved(tx: &mut Tx, name: &str, country: &str, wallet: Address, password_hash: &str) -> Result<String> {
+    let login = people::login_of(name);
+    let user_id = people::ensure(tx, &login, name, Role::Investor, None, password_hash).await?;
+    if let Ok(known) = investor::of_user(tx, &user_id).await {
+        return Ok(known.id);
+    }
+    let id = tx.new_id("inv");
+    investor::insert(tx, &id, Some(&user_id), name, country).await?;
+    investor::insert_wallet(tx, &id, wallet).await?;
+    Ok(id)
+}
+
+async fn newcomer(tx: &mut Tx, name: &str, country: &str, password_hash: &str) -> Result<()> {
+    let login = people::login_of(name);
+    let user_id = people::ensure(tx, &login, name, Role::Investor, None, password_hash).await?;
+    if investor::of_user(tx, &user_id).await.is_err() {
+        let id = tx.new_id("inv");
+        investor::register(tx, &id, &user_id, name, country).await?;
+    }
+    Ok(())
+}
+
+/// The offering of a house whose token is not deployed. The one before may be deployed, or closed by its calendar: then there is a next one.
+async fn waiting(
     tx: &mut Tx,
+    house: &House,
     issuer_id: &str,
     chain_id: i64,
-    name: &str,
-    symbol: &str,
-    lockup_release_at: Option<DateTime<Utc>>,
-) -> Result<String> {
+    investors: &[(String, Address)],
+) -> Result<Offering> {
+    let (shown, _) = offering::page(tx, &Scope::All, &Filter::default(), OFFERINGS_MAX, 0).await?;
+    let mut earlier = shown.into_iter().map(|shown| shown.offering).filter(|o| o.name.starts_with(house.0));
+    let (mut count, now) = (0, tx.now());
+    for offering in &mut earlier {
+        let is_open = offering.status == Status::Open && offering.closes_at.is_some_and(|at| at > now);
+        if is_open && offering.token_status == TokenStatus::NotDeployed {
+            return Ok(offering);
+        }
+        count += 1;
+    }
+    let offering = offering_of(tx, house, count, issuer_id, chain_id);
+    offering::insert(tx, &offering).await?;
+    timer::set(tx, &offering.id, offering.closes_at).await?;
+    for ((investor_id, wallet), amount) in investors.iter().zip(house.3) {
+        let amount: Money = amount.parse().map_err(|_| unreadable("an amount of the demo"))?;
+        let quantity = amount.base_units(Money::from_minor(100), DECIMALS);
+        let quantity = quantity.ok_or_else(|| unreadable("a quantity of the demo"))?;
+        let accepted = NewAccepted { offering_id: &offering.id, investor_id, amount, quantity, wallet: *wallet };
+        subscription::insert_accepted(tx, &accepted).await?;
+    }
+    Ok(offering)
+}
+
+fn offering_of(tx: &mut Tx, house: &House, earlier: u32, issuer_id: &str, chain_id: i64) -> Offering {
     let (id, now) = (tx.new_id("off"), tx.now());
-    let offering = Offering {
-        id: id.clone(),
+    let (name, symbol) = match earlier {
+        0 => (house.0.to_owned(), house.1.to_owned()),
+        more => (format!("{} {}", house.0, more + 1), format!("{}{}", house.1, more + 1)),
+    };
+    Offering {
+        id,
         issuer_id: issuer_id.to_owned(),
-        name: name.to_owned(),
         description: format!("{name}: flats by the water, let for good."),
+        name,
         status: Status::Open,
         published_at: Some(now),
         closes_at: Some(now + Duration::days(OPEN_DAYS)),
@@ -115,19 +173,16 @@ async fn insert_offering(
         hard_cap: 500_000_000,
         target_amount: 500_000_000,
         unit_price: 100,
-        token_symbol: symbol.to_owned(),
+        token_symbol: symbol,
         token_decimals: i64::from(DECIMALS),
         partition_id: PARTITION,
         issuance_policy: IssuancePolicy::Rolling,
-        lockup_release_at,
+        lockup_release_at: house.2.map(|days| now + Duration::days(days)),
         chain_id,
         created_at: now,
         updated_at: now,
         ..Offering::default()
-    };
-    offering::insert(tx, &offering).await?;
-    timer::set(tx, &id, offering.closes_at).await?;
-    Ok(id)
+    }
 }
 
 fn unreadable(why: &str) -> Error {

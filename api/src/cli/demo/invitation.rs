@@ -1,52 +1,55 @@
-//! The text that the demo prints: its address, its users and three commands to try.
+//! The text that the demo prints. It fits a screen of 80 columns and 24 lines; a test holds that.
 
-use std::net::SocketAddr;
-
-use muniment_domain::offering::TokenStatus;
+use alloy_primitives::Address;
 
 use super::account;
-use super::data::Demo;
+use super::people::{DOMAIN, INVESTORS, NEWCOMERS, STAFF, login_of};
 
 /// The text.
-pub fn text(api: SocketAddr, chain_url: &str, demo: &Demo, password: &str) -> String {
-    let base = format!("http://{api}");
+pub fn text(api: &str, chain: &str, folder: &str, key: &str, password: &str) -> String {
     let mut lines = vec![
-        format!("\nMuniment runs at {base}, its development chain at {chain_url} (chain id 31337)."),
-        format!("API key of an operator, valid while this process runs: {}", demo.key),
-        format!("Users, with the password {password} while this process runs"),
+        String::new(),
+        format!("Muniment runs at {api}; its API is described at /docs."),
+        // What follows # stays in the browser, so no log has the password.
+        format!("Console: {api}/console#{password}"),
+        format!("Its chain is at {chain} (chain id 31337), its data in {folder}/."),
+        "Key of an operator, and the password of everybody below:".to_owned(),
+        format!("  {key}"),
+        format!("  {password}"),
     ];
-    lines.extend(demo.people.iter().map(|(email, role)| format!("  {email:26} {role}")));
-    lines.push("\nOfferings:".to_owned());
-    for offering in &demo.offerings {
-        let lockup = match offering.lockup_release_at {
-            Some(at) => format!("locked until {}", at.format("%Y-%m-%d")),
-            None => "no lockup".to_owned(),
-        };
-        lines.push(format!("  {}  {:14} {} {lockup}", offering.id, offering.name, offering.token_status));
-    }
-    lines.push("\nWallets of the investors (keys of the mnemonic `test test … junk`):".to_owned());
-    lines.extend(account::wallets().iter().take(6).map(|wallet| format!("  {wallet}")));
-    let without_token = demo.offerings.iter().find(|offering| offering.token_status != TokenStatus::Deployed);
-    if let Some(offering) = without_token.or(demo.offerings.first()) {
-        lines.push("\nDeploy the token, mint every accepted subscription, read the result:".to_owned());
-        lines.extend(commands(&base, &demo.key, &offering.id).map(|command| format!("\n{command}")));
-    }
-    lines.push("\nCtrl-C stops everything. The next start continues from here.\n".to_owned());
+    let staff = STAFF.map(|(login, ..)| format!("{login}{DOMAIN}"));
+    lines.extend(staff.chunks(3).map(|few| format!("  {}", few.join("   "))));
+    lines.extend(INVESTORS.iter().zip(account::wallets()).map(|((name, _), wallet)| investor(name, wallet)));
+    let newcomers = NEWCOMERS.map(|(name, _)| login_of(name)).join(", ");
+    lines.push(format!("  {newcomers} (not approved yet)"));
+    lines.push(format!("Mnemonic: {}", account::MNEMONIC));
+    lines.extend([
+        "README.md has a tour. It begins in a second terminal, in this folder, with".to_owned(),
+        format!("  . {folder}/demo.env; curl -sS $API/v1/offerings -H \"Authorization: Bearer $KEY\""),
+        "Ctrl-C stops everything; the next start continues. `muniment demo --help`".to_owned(),
+    ]);
     lines.join("\n")
 }
 
-// Each key of idempotency holds the second of its request, so that a command can be given again. The pauses let the first two become
-// final, for whoever pastes all three at once.
-fn commands(base: &str, key: &str, offering_id: &str) -> [String; 3] {
-    let post = |path: &str, name: &str| {
-        format!(
-            "curl -sS {base}{path} -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\\n  \
-             -H \"Idempotency-Key: {name}-$(date +%s)\" -d '{{\"offering_id\":\"{offering_id}\"}}'; echo; sleep 2"
-        )
-    };
-    [
-        post("/blockchain/deploy-token", "deploy"),
-        post("/blockchain/trigger-mint", "mint"),
-        format!("curl -sS '{base}/v1/offerings/{offering_id}/subscriptions' -H 'Authorization: Bearer {key}'; echo"),
-    ]
+fn investor(name: &str, wallet: &Address) -> String {
+    format!("  {:24} {wallet}", format!("{}{DOMAIN}", login_of(name)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_invitation_fits_a_small_screen() {
+        let key = format!("rap_live_{}", "0".repeat(64));
+        let text =
+            text("http://127.0.0.1:8080", "http://127.0.0.1:8545", "data", &key, "demo-abcdefghijklmnopqrstuvwxyz");
+        assert!(text.lines().count() <= 23, "{text}");
+        let widest = text.lines().max_by_key(|line| line.chars().count()).unwrap();
+        assert!(widest.chars().count() <= 80, "{widest}");
+        for word in ["/docs", "ada@demo.example", "0x3C44CdDdB6a900fa2b585dd299e03d12FA4293BC", account::MNEMONIC, &key]
+        {
+            assert!(text.contains(word), "{word}");
+        }
+    }
 }

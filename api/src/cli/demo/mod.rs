@@ -1,31 +1,50 @@
-//! `muniment` without a command: everything on this machine, with its own chain and demo data.
+#![doc = include_str!("README.md")]
 
 mod account;
+mod backup;
 mod chain;
+mod client;
 mod data;
+mod exhibit;
+mod incident;
 mod invitation;
 mod people;
+mod person;
+mod saved;
+mod stage;
 
 use std::path::PathBuf;
 
+use hyper::Method;
 use muniment_activities::config::Profile;
 use muniment_domain::audit::{Act, acting};
+use muniment_domain::clock::Clock;
+
+pub use incident::Incident;
 
 use crate::auth::password::Passwords;
 use crate::auth::totp;
 use crate::cli::run::Running;
+use crate::config::log::Log;
 use crate::config::{Config, database};
 use crate::failure::Failure;
 use crate::server::serve;
+use saved::{Saved, name};
+
+/// Payout pages of the demo hold so few holders that a payout has more than one.
+const PAGE_HOLDERS: usize = 2;
+/// All people of the demo log in from one address.
+const LOGINS_PER_MINUTE: u32 = 600;
 
 /// Runs the demo until it is told to stop. A second start finds everything as the first one left it.
-pub async fn run(mut config: Config) -> Result<(), Failure> {
+/// What it prepares is logged only if something is wrong; after its invitation everything is logged as configured.
+pub async fn run(config: Config, log: &Log) -> Result<(), Failure> {
     if !config.chains.is_empty() {
         return Err(Failure::new(
             "The configuration has chains, but the demo uses its own chain. Use `muniment run` instead.",
         ));
     }
-    let folder = PathBuf::from(std::env::var_os("MUNIMENT_DATA").unwrap_or_else(|| "data".into()));
+    let folder = folder();
     std::fs::create_dir_all(&folder).map_err(|error| {
         Failure::new(format!(
             "The folder {} cannot be created: {error}. Set MUNIMENT_DATA to another folder.",
@@ -33,28 +52,97 @@ pub async fn run(mut config: Config) -> Result<(), Failure> {
         ))
     })?;
     let listener = serve::bind(config.listen, "MUNIMENT_LISTEN").await?;
-    let served_at = listener.local_addr().map_err(Failure::new)?;
-    config.profile = Profile::Development;
-    config.auth.key_file = folder.join("auth.json");
-    config.auth.staff_second_factor = false;
-    config.database.url = format!("sqlite:{}", folder.join("muniment.db").display());
+    let api = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
+    let mut config = configured(config);
+    config.api_url.clone_from(&api);
+    let clock = Clock::ahead();
     let mut running = Running::new(&config);
     // The chain stops last, so that what is under way can still be looked at.
-    let chain = chain::start(&folder).await?;
+    let chain = chain::start(&folder, clock.clone()).await?;
+    let mut saved = Saved::open(&folder)?;
+    if saved.is_there() {
+        backup::take(&folder)?;
+    }
     running.add("devchain", chain.watch(running.stop()));
     config.chains = vec![chain.deploy_platform().await?];
-    let db = database::open_current(&config).await?;
-    let password = format!("demo-{}", totp::base32(&db.ids().bytes()).to_lowercase());
+    let db = database::open_current_by(&config, clock).await?;
+    let password = match saved.get(name::PASSWORD) {
+        Some(known) => known.to_owned(),
+        None => format!("demo-{}", totp::base32(&db.ids().bytes()).to_lowercase()),
+    };
     let passwords = Passwords::new(&config.auth, db.ids().bytes())?;
     let hash = passwords
         .hash(password.clone(), db.ids().bytes())
         .await
         .map_err(|problem| Failure::new(problem.code.title()))?;
-    let demo = acting(Act::host_command("muniment"), data::ensure(&db, config.chains[0].chain_id, &hash)).await?;
+    let known = saved.get(name::KEY).map(str::to_owned);
+    let made = data::ensure(&db, config.chains[0].chain_id, &hash, known.as_deref());
+    // The password first: people who have it must be able to log in, wherever the process ends.
+    saved.set(name::PASSWORD, &password)?;
+    let demo = acting(Act::host_command("muniment"), made).await?;
+    let [first, second] = demo.offerings.map(|offering| offering.id);
+    let pid = std::process::id().to_string();
+    for (name, value) in [
+        (name::API, api.as_str()),
+        (name::CHAIN, chain.url()),
+        (name::KEY, &demo.key),
+        (name::OFFERING, &first),
+        (name::SECOND, &second),
+        (name::PID, &pid),
+    ] {
+        saved.set(name, value)?;
+    }
     running.start(&config, db.clone(), Some(listener), true).await?;
-    println!("{}", invitation::text(served_at, chain.url(), &demo, &password));
+    exhibit::make(&db, &mut saved).await?;
+    println!("{}\n", invitation::text(&api, chain.url(), &folder.display().to_string(), &demo.key, &password));
+    log.as_configured()?;
     let ended = running.until_told().await;
     chain.stop().await;
     db.close().await;
     ended
+}
+
+/// Lets something go wrong in the demo.
+pub async fn stage_incident(incident: Incident) -> Result<(), Failure> {
+    incident::run(&folder(), incident).await
+}
+
+/// The folder of the demo's data.
+fn folder() -> PathBuf {
+    PathBuf::from(std::env::var_os("MUNIMENT_DATA").unwrap_or_else(|| "data".into()))
+}
+
+/// The configuration with what the demo sets by itself.
+fn configured(mut config: Config) -> Config {
+    let folder = folder();
+    config.profile = Profile::Development;
+    config.auth.key_file = folder.join("auth.json");
+    config.auth.staff_second_factor = false;
+    config.database.url = format!("sqlite:{}", folder.join("muniment.db").display());
+    config.engine.payout_page_holders = PAGE_HOLDERS;
+    // Zero is no limit.
+    if config.rates.login_per_minute > 0 {
+        config.rates.login_per_minute = LOGINS_PER_MINUTE;
+    }
+    config
+}
+
+/// A demo on this machine, as `muniment doctor` finds it.
+pub struct Known {
+    /// Its configuration.
+    pub config: Config,
+    /// Its address, if it runs.
+    pub running_at: Option<String>,
+}
+
+/// The demo of the folder, if nothing else is configured and there is one.
+pub async fn known(config: &Config) -> Result<Option<Known>, Failure> {
+    let saved = Saved::open(&folder())?;
+    let (Some(api), Some(chain), true) = (saved.get(name::API), saved.get(name::CHAIN), config.chains.is_empty())
+    else {
+        return Ok(None);
+    };
+    let running_at = client::send(api, Method::GET, "/healthz", &[], None).await.is_ok().then(|| api.to_owned());
+    let config = Config { chains: vec![chain::config(chain)?], ..configured(config.clone()) };
+    Ok(Some(Known { config, running_at }))
 }

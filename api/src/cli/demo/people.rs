@@ -4,44 +4,57 @@ use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::user::{self, Role, User};
 
-/// The operator whose key is printed.
-pub const OPERATOR: &str = "operator@demo.example";
+/// What the addresses end with.
+pub const DOMAIN: &str = "@demo.example";
 
-const PEOPLE: [(&str, &str, Role); 5] = [
-    (OPERATOR, "Demo operator", Role::Operator),
-    ("operator.b@demo.example", "Second operator", Role::Operator),
-    ("admin@demo.example", "Demo admin", Role::Admin),
-    ("auditor@demo.example", "Demo auditor", Role::Auditor),
-    ("issuer@demo.example", "Demo issuer", Role::Issuer),
+/// Staff and the issuer: the part of the address before [`DOMAIN`], name and role. The first one owns the printed key.
+pub const STAFF: [(&str, &str, Role); 5] = [
+    ("operator", "Demo operator", Role::Operator),
+    ("operator.b", "Second operator", Role::Operator),
+    ("admin", "Demo admin", Role::Admin),
+    ("auditor", "Demo auditor", Role::Auditor),
+    ("issuer", "Demo issuer", Role::Issuer),
 ];
 
-/// The address of an investor: the first name.
-pub fn address_of(name: &str) -> String {
-    format!("{}@demo.example", name.split(' ').next().unwrap_or(name).to_lowercase())
+/// Investors who passed the identity check: name and country. Each has the wallet at the same place of the accounts.
+pub const INVESTORS: [(&str, &str); 6] = [
+    ("Ada Brandt", "DE"),
+    ("Bruno Costa", "PT"),
+    ("Chiara Ferri", "IT"),
+    ("Dragan Horvat", "HR"),
+    ("Elin Lindqvist", "SE"),
+    ("Faolan Byrne", "IE"),
+];
+
+/// Investors who registered only.
+pub const NEWCOMERS: [(&str, &str); 4] =
+    [("Greta Holm", "DK"), ("Hugo Janssen", "NL"), ("Ida Novak", "SI"), ("Jens Olsen", "NO")];
+
+/// The part of an investor's address before [`DOMAIN`]: the first name.
+pub fn login_of(name: &str) -> String {
+    name.split(' ').next().unwrap_or(name).to_lowercase()
 }
 
-/// Makes sure that everybody is there, and gives each of them this password, and the issuer's people their organisation; says who they are.
+/// Makes sure of a user, and returns the id. Somebody without a password gets this one.
 pub async fn ensure(
     tx: &mut Tx,
-    investors: &[&str],
+    login: &str,
+    name: &str,
+    role: Role,
     issuer_id: Option<&str>,
     password_hash: &str,
-) -> Result<Vec<(String, Role)>> {
-    let staff = PEOPLE.iter().map(|(email, name, role)| ((*email).to_owned(), *name, *role));
-    let investors = investors.iter().map(|name| (address_of(name), *name, Role::Investor));
-    let mut people = Vec::new();
-    for (email, name, role) in staff.chain(investors) {
-        if user::find_by_email(tx, &email).await?.is_none() {
-            user::insert(tx, &email, name, role).await?;
-        }
-        if let Some(person) = user::by_email(tx, &email).await? {
-            let issuer_id = issuer_id.filter(|_| role == Role::Issuer).map(str::to_owned).or(person.issuer_id);
-            let (password_hash, proved) =
-                (Some(password_hash.to_owned()), person.email_verified_at.unwrap_or(tx.now()));
-            let person = User { password_hash, issuer_id, email_verified_at: Some(proved), ..person };
-            user::update(tx, &person, "user.password_changed").await?;
-        }
-        people.push((email, role));
+) -> Result<String> {
+    let email = format!("{login}{DOMAIN}");
+    let Some(known) = user::by_email(tx, &email).await? else {
+        user::insert(tx, &email, name, role).await?;
+        return Box::pin(ensure(tx, login, name, role, issuer_id, password_hash)).await;
+    };
+    let (id, issuer_id) = (known.id.clone(), issuer_id.map(str::to_owned).or(known.issuer_id.clone()));
+    if known.password_hash.is_none() || known.issuer_id != issuer_id {
+        let password_hash = known.password_hash.clone().or_else(|| Some(password_hash.to_owned()));
+        let email_verified_at = known.email_verified_at.or(Some(tx.now()));
+        let person = User { password_hash, issuer_id, email_verified_at, ..known };
+        user::update(tx, &person, "user.password_changed").await?;
     }
-    Ok(people)
+    Ok(id)
 }

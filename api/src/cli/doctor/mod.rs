@@ -46,9 +46,21 @@ impl Check {
     }
 }
 
-/// Runs every check and prints the table. A check that cannot be made is a line like any other.
-pub async fn run(config: &Config) -> Result<(), Failure> {
-    let (mut checks, db) = database::check(config).await;
+/// Runs every check and prints the table. A check that cannot be made is a line like any other. `demo` is there for the demo, with its
+/// address if it runs.
+pub async fn run(config: &Config, demo: Option<Option<&str>>) -> Result<(), Failure> {
+    let (mut checks, db) = match demo {
+        // One process has the file open; that it serves shows that it could open it.
+        Some(Some(address)) => {
+            (vec![Check::fine("demo", format!("runs at {address} and has {} open", config.database.url))], None)
+        }
+        Some(None) => {
+            let (mut checks, db) = database::check(config).await;
+            checks.insert(0, Check::warn("demo", "does not run", "start it with `muniment`"));
+            (checks, db)
+        }
+        None => database::check(config).await,
+    };
     if config.chains.is_empty() {
         checks.push(Check::fail(
             "chains",
@@ -66,20 +78,34 @@ pub async fn run(config: &Config) -> Result<(), Failure> {
             "set mail.command, mail.from and mail.page",
         ));
     }
+    if config.limits.trusted_proxies.is_empty() && config.auth.public_url.starts_with("https://") {
+        checks.push(Check::warn(
+            "proxy",
+            "none is trusted: behind one, all callers are one network, and one of them can use up the limits of all",
+            "set limits.trusted_proxies to the address of the proxy that ends TLS",
+        ));
+    }
     for chain in &config.chains {
-        let (found, reached) = chain::check(chain, db.as_ref()).await;
+        let (found, reached) = chain::check(chain, db.as_ref(), demo.is_some()).await;
         checks.extend(found);
         checks.extend(signer::check(chain, config.profile, reached.as_ref()).await);
     }
     print!("{}", table(&checks));
     let count = |verdict| checks.iter().filter(|check| check.verdict == verdict).count();
     let (warnings, failures) = (count(Verdict::Warn), count(Verdict::Fail));
-    println!("\n{} checks, {warnings} warnings, {failures} failures", checks.len());
+    println!(
+        "\n{}",
+        [number(checks.len(), "check"), number(warnings, "warning"), number(failures, "failure")].join(", ")
+    );
     if failures > 0 {
-        Err(Failure::new(format!("{failures} checks failed. The table says what to do.")))
+        Err(Failure::new(format!("{} failed. The table says what to do.", number(failures, "check"))))
     } else {
         Ok(())
     }
+}
+
+fn number(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 fn table(checks: &[Check]) -> String {
@@ -102,6 +128,14 @@ fn table(checks: &[Check]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn one_of_something_has_no_plural() {
+        assert_eq!(
+            [number(0, "check"), number(1, "warning"), number(2, "failure")],
+            ["0 checks", "1 warning", "2 failures"]
+        );
+    }
 
     #[test]
     fn failed_check_says_what_to_do() {

@@ -1,16 +1,20 @@
 //! Checks of the signers: whether their keys open, whether they can pay for gas, and whether they have the agent role.
 
-use alloy_primitives::U256;
 use alloy_primitives::utils::format_ether;
+use alloy_primitives::{Address, U256};
 use muniment_activities::chain::simulate::At;
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::{ChainConfig, Profile};
+use muniment_activities::contract::batch_read::BatchReader;
 use muniment_activities::contract::registry::{self, Roles};
+use muniment_activities::fault::Fault;
 use muniment_activities::signer::Signer;
 
-use super::Check;
+use super::{Check, number};
 use crate::cli::known_key;
 
+/// The roles without which nothing can be deployed or minted.
+const NEEDED: Roles = Roles(Roles::ISSUER.0 | Roles::COMPLIANCE.0);
 /// For how many transactions at the cap of gas and the fee of now a balance should last.
 const TRANSACTIONS_AHEAD: u64 = 50;
 
@@ -79,16 +83,35 @@ async fn balance(chain: &Chain, signer: &Signer, subject: &str) -> Check {
     Check::fine(subject, found)
 }
 
+/// The number of offerings for which a signer has the roles to deploy and mint.
+async fn offerings(chain: &Chain, registry: Address, signer: &Signer) -> Result<usize, Fault> {
+    let head = chain.heads().await?.latest;
+    let mut reader = BatchReader::new(chain, registry, head.hash);
+    let mut agents = reader.agents(head.number).await?;
+    agents.retain(|agent| agent.account == signer.address() && !agent.offering_id.is_zero());
+    let roles = reader.roles(&agents).await?;
+    Ok(roles.into_iter().filter(|roles| roles.holds(NEEDED)).count())
+}
+
 async fn roles(chain: &Chain, signer: &Signer, subject: &str) -> Option<Check> {
     let registry = chain.config.registry?;
     let subject = format!("{subject} roles");
-    Some(match registry::roles_of(chain, registry, signer.address(), At::Latest).await {
-        Ok(roles) if roles.holds(Roles::ISSUER | Roles::COMPLIANCE) => {
-            Check::fine(subject, format!("agent, role bits {:04b}", roles.0))
+    let found = match registry::roles_of(chain, registry, signer.address(), At::Latest).await {
+        Ok(roles) if !roles.holds(NEEDED) => offerings(chain, registry, signer).await.map(|count| (roles, count)),
+        found => found.map(|roles| (roles, 0)),
+    };
+    Some(match found {
+        Ok((roles, _)) if roles.holds(NEEDED) => {
+            Check::fine(subject, format!("agent of the platform: {}", roles.names()))
         }
-        Ok(roles) => Check::fail(
+        Ok((roles, count)) if count > 0 => Check::warn(
             subject,
-            format!("role bits {:04b}", roles.0),
+            format!("agent of {} only; on the platform: {}", number(count, "offering"), roles.names()),
+            "the other offerings need another signer; the owner of the registry can call setRoles or setRolesFor",
+        ),
+        Ok((roles, _)) => Check::fail(
+            subject,
+            format!("agent of the platform: {}", roles.names()),
             format!(
                 "the owner of {registry} must call setRoles({}, 15), or at least 9 to deploy and mint",
                 signer.address()

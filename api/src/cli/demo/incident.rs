@@ -1,0 +1,127 @@
+//! `muniment demo --incident NAME`: something that goes wrong in a running demo, to be seen in the console and mended.
+
+use std::path::Path;
+use std::time::Duration;
+
+use clap::ValueEnum;
+use hyper::Method;
+use serde_json::{Value, json};
+
+use super::exhibit::payout;
+use super::person::Person;
+use super::saved::{Saved, name};
+use super::stage::{Stage, text};
+use super::{backup, chain, client};
+use crate::failure::Failure;
+
+/// What goes wrong.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Incident {
+    /// The fees of the chain stay above the platform's cap: the lowest nonce waits, and all others behind it.
+    JammedLane,
+    /// A payout is given up, and is in a block after all.
+    MinedDeadLetter,
+    /// A payout through the distributor stops between two of its pages.
+    HalfPaidPage,
+    /// Somebody else sends a transaction with the platform's key.
+    KeyUsedOutside,
+    /// The database is replaced by the backup of the last start. For a demo that is stopped.
+    RestoredBackup,
+}
+
+const BLOCK_PAUSE: Duration = Duration::from_millis(400);
+/// What each of the payouts pays in all. Many of them stay below what needs a second person.
+const TOTAL: &str = "30.00";
+
+/// Lets it happen.
+pub async fn run(folder: &Path, incident: Incident) -> Result<(), Failure> {
+    let saved = Saved::open(folder)?;
+    let api = saved.need(name::API)?;
+    let runs = client::send(api, Method::GET, "/healthz", &[], None).await.is_ok();
+    let seen = match incident {
+        Incident::RestoredBackup if runs => {
+            return Err(Failure::new(
+                "The demo runs. Stop it with Ctrl-C: a database is restored while nothing uses it.",
+            ));
+        }
+        Incident::RestoredBackup => {
+            backup::restore(folder)?;
+            "The database is that of the last start. Where the chain knows more, the next start quarantines the lane: GET /blockchain/signers"
+        }
+        _ => stage(&Stage::of(&saved)?, incident).await?,
+    };
+    println!("{seen}");
+    Ok(())
+}
+
+async fn stage(stage: &Stage, incident: Incident) -> Result<&'static str, Failure> {
+    match incident {
+        Incident::JammedLane => jam(stage).await,
+        Incident::MinedDeadLetter => mined_dead_letter(stage).await,
+        Incident::HalfPaidPage => half_paid_page(stage).await,
+        Incident::KeyUsedOutside | Incident::RestoredBackup => {
+            chain::use_key_outside(&stage.chain).await?;
+            Ok("The lane is quarantined as soon as the block is read: GET /blockchain/signers")
+        }
+    }
+}
+
+async fn jam(stage: &Stage) -> Result<&'static str, Failure> {
+    let operator = stage.person("operator").await?;
+    let id = stage.jam(&operator, payout(stage, &operator, "direct_payout")).await?;
+    stage.mine_until(&operator, &id, "it waits at the fee cap", |shown| !shown["blocked_reason"].is_null()).await?;
+    println!("{id} waits at the fee cap.");
+    Ok("No block takes it until the demo is started again: GET /blockchain/operations?status=submitted")
+}
+
+async fn mined_dead_letter(stage: &Stage) -> Result<&'static str, Failure> {
+    let operator = stage.person("operator").await?;
+    let id = stage.jam(&operator, payout(stage, &operator, "direct_payout")).await?;
+    let given_up = stage.mine_until(&operator, &id, "it is given up", is("dead_letter")).await;
+    chain::lower_fees(&stage.chain).await?;
+    given_up?;
+    println!("{id} is a dead letter, and its transaction is in a block.");
+    Ok("Confirm it with the proposed hash: POST /blockchain/operations/{id}/reconcile")
+}
+
+async fn half_paid_page(stage: &Stage) -> Result<&'static str, Failure> {
+    let operator = stage.person("operator").await?;
+    stage.mine_at_once(false).await?;
+    let stopped = async {
+        let id = payout(stage, &operator, "distributor").await?;
+        let path = format!("/blockchain/operations/{id}");
+        loop {
+            let operation = operator.get(&path).await?;
+            match operation["steps"].as_array().map(Vec::as_slice) {
+                // All steps before it have their effect, and the last page waits for a block.
+                Some([before @ .., last]) if before.iter().all(is("final")) && is("signed")(last) => break,
+                Some([before @ .., _]) if before.iter().any(is("signed")) => {
+                    stage.ask_chain("evm_mine", json!([])).await?;
+                }
+                _ => {}
+            }
+            tokio::time::sleep(BLOCK_PAUSE).await;
+        }
+        chain::raise_fees(&stage.chain).await?;
+        Ok(id)
+    };
+    let stopped: Result<String, Failure> = stopped.await;
+    stage.mine_at_once(true).await?;
+    let id = stopped?;
+    stage.mine_until(&operator, &id, "its last page waits", |shown| !shown["blocked_reason"].is_null()).await?;
+    println!("{id} has paid its first page, and not its second.");
+    Ok("No block takes it until the demo is started again: GET /blockchain/operations?status=submitted")
+}
+
+fn is(status: &'static str) -> impl Fn(&Value) -> bool {
+    move |step| step["status"] == status
+}
+
+/// Executes a new distribution among the holders of the exhibit; returns the operation.
+async fn payout(stage: &Stage, operator: &Person, method: &str) -> Result<String, Failure> {
+    let word = format!("incident-{}", stage.head().await?);
+    let path = payout::calculated(stage, operator, &word, method, TOTAL).await?;
+    operator.post(&format!("{word}-submit"), &format!("{path}/submit"), &json!({})).await?;
+    let paying = operator.post(&format!("{word}-execute"), &format!("{path}/execute"), &json!({})).await?;
+    Ok(text(&paying, "/operations/0/id"))
+}
