@@ -30,13 +30,14 @@ use crate::change::idempotency::IdempotencyKey;
 use crate::change::submission::{Form, Submission};
 use crate::change::{ChangeRequest, idempotency};
 use crate::field::name::{check_email, check_name};
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::pages::{Between, List, Page, Paging};
 
 /// The endpoints of users.
 pub fn routes() -> Vec<Route> {
     vec![
         route!(list, STAFF),
+        route!(detail, STAFF),
         route!(invite, ADMIN).step_up(),
         route!(set_roles, ADMIN).step_up(),
         route!(invite_again, ADMIN).step_up(),
@@ -65,13 +66,30 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     Ok(Json(page.list(rows.iter().map(item), total)))
 }
 
+/// Read a user.
+///
+/// Auditors see the name and the address masked.
+#[utoipa::path(
+    get,
+    path = "/v1/users/{id}",
+    responses((status = 200, body = Person)),
+)]
+pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Person>> {
+    let found = user::find(&mut app.db.read().await?, &id).await?;
+    Ok(Json(if principal.0.is_masked() { Person::masked(&found) } else { Person::of(&found) }))
+}
+
 /// The staff member to invite.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {
+    #[schema(max_length = 254)]
     email: String,
+    #[schema(min_length = 1, max_length = 120)]
     name: String,
+    #[schema(min_items = 1)]
     roles: Vec<Role>,
+    #[schema(min_length = 1, max_length = 2000)]
     reason: String,
 }
 
@@ -92,13 +110,15 @@ pub async fn invite(State(app): State<App>, submission: Submission<Invitation>) 
 
 impl Form for Invitation {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_email("/email", &self.email)?;
-        check_name("/name", &self.name)?;
-        check_reason(&self.reason)?;
-        if check_roles(&self.roles)?.is_staff() {
-            return Ok(());
-        }
-        Err(Problem::field("/roles", "unexpected", "Investors and issuers register themselves."))
+        let roles = check_roles(&self.roles).and_then(|roles| {
+            check_that(roles.is_staff(), "/roles", "unexpected", "Investors and issuers register themselves.")
+        });
+        Problem::all([
+            check_email("/email", &self.email),
+            check_name("/name", &self.name),
+            check_reason(&self.reason),
+            roles,
+        ])
     }
 }
 
@@ -115,10 +135,12 @@ impl ChangeRequest for Invitation {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NewRoles {
+    #[schema(min_items = 1)]
     roles: Vec<Role>,
     /// Whether the auditor sees personal data unmasked.
     #[serde(default)]
     pii_read: bool,
+    #[schema(min_length = 1, max_length = 2000)]
     reason: String,
     #[serde(skip)]
     user_id: String,
@@ -145,8 +167,7 @@ pub async fn set_roles(
 
 impl Form for NewRoles {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_reason(&self.reason)?;
-        check_roles(&self.roles).map(|_| ())
+        Problem::all([check_reason(&self.reason), check_roles(&self.roles).map(|_| ())])
     }
 }
 

@@ -49,7 +49,7 @@ fn invalid() -> Problem {
 #[schema(as = MailToken)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    #[schema(example = "eml_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
+    #[schema(max_length = 256, example = "lnk_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
     token: String,
 }
 

@@ -29,7 +29,9 @@ const PURPOSE: &str = "second factor";
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Login {
+    #[schema(max_length = 254)]
     email: String,
+    #[schema(max_length = 128)]
     password: String,
     #[schema(example = "Ada's laptop", max_length = 100)]
     device_name: Option<String>,
@@ -124,8 +126,8 @@ pub async fn login(
     Ok((device.header(&app, &person.email), Json(LoggedIn::Tokens(Box::new(tokens)))))
 }
 
-/// Where it is nobody's business which addresses have an account, one that is not proved is as if it were not there: whoever registered with it
-/// would learn by logging in that it was free.
+/// With private registration, an account whose address is not proved looks absent: by logging in, its maker would learn that the address
+/// was free.
 fn is_shown(app: &App, user: &User) -> bool {
     app.auth.config.registration_privacy == RegistrationPrivacy::Open || user.email_verified_at.is_some()
 }
@@ -135,9 +137,10 @@ fn is_shown(app: &App, user: &User) -> bool {
 #[serde(deny_unknown_fields)]
 pub struct Verification {
     /// The token of the login's first half.
+    #[schema(max_length = 256)]
     mfa_token: String,
     /// Six digits of the authenticator app, or a recovery code.
-    #[schema(example = "492039")]
+    #[schema(max_length = 64, example = "492039")]
     code: String,
     #[schema(example = "Ada's laptop", max_length = 100)]
     device_name: Option<String>,

@@ -38,6 +38,7 @@ pub struct Change {
 /// A user.
 #[derive(Serialize, ToSchema)]
 pub struct Person {
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     /// The e-mail address. An auditor sees other users' addresses masked.
     email: String,

@@ -31,6 +31,7 @@ pub const ANSWERED_AFTER: Duration = Duration::from_millis(250);
 #[serde(deny_unknown_fields)]
 pub struct Change {
     /// The current password.
+    #[schema(max_length = 128)]
     current_password: String,
     #[schema(min_length = 12, max_length = 128)]
     new_password: String,
@@ -74,6 +75,7 @@ pub async fn change(
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forgotten {
+    #[schema(max_length = 254)]
     email: String,
 }
 
@@ -104,7 +106,7 @@ pub async fn forgot(State(app): State<App>, Input(body): Input<Forgotten>) -> Re
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Reset {
-    #[schema(example = "eml_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
+    #[schema(max_length = 256, example = "lnk_01jc8yq3k5e9v8w2m4n6p7r9st.1f0c")]
     token: String,
     #[schema(min_length = 12, max_length = 128)]
     new_password: String,

@@ -29,6 +29,7 @@ const TRIES: usize = 3;
 #[serde(deny_unknown_fields)]
 pub struct Refresh {
     /// The refresh token.
+    #[schema(max_length = 256)]
     refresh_token: String,
 }
 

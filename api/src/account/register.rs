@@ -27,10 +27,11 @@ use crate::http::error::{Problem, Result};
 #[derive(Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Registration {
+    #[schema(max_length = 254)]
     email: String,
     #[schema(min_length = 12, max_length = 128)]
     password: String,
-    #[schema(max_length = 120)]
+    #[schema(min_length = 1, max_length = 120)]
     name: String,
     /// The kind of account.
     #[serde(default)]
@@ -38,8 +39,10 @@ pub struct Registration {
     #[schema(pattern = "^[A-Z]{2}$")]
     country: Option<String>,
     /// The name of the issuer. Required for an issuer, not allowed otherwise.
+    #[schema(min_length = 1, max_length = 120)]
     organization_name: Option<String>,
     /// The version of the terms of use that the user accepts.
+    #[schema(min_length = 1, max_length = 120)]
     accept_terms_version: Option<String>,
 }
 
@@ -147,17 +150,28 @@ async fn insert_investor(tx: &mut Tx, user_id: &str, body: &Registration) -> Res
 }
 
 fn check(body: &Registration) -> Result<()> {
-    check_email("/email", &body.email)?;
-    check_name("/name", &body.name)?;
-    password::check("/password", &body.password, &body.email)?;
-    check_country("/country", body.country.as_deref())?;
-    let sound = |version: &String| {
+    Problem::all([
+        check_email("/email", &body.email),
+        check_name("/name", &body.name),
+        password::check("/password", &body.password, &body.email),
+        check_country("/country", body.country.as_deref()),
+        check_terms_version(body.accept_terms_version.as_deref()),
+        check_organization_name(body),
+    ])
+}
+
+fn check_terms_version(version: Option<&str>) -> Result<()> {
+    let sound = |version: &str| {
         (1..=NAME_CHARACTERS_MAX).contains(&version.trim().chars().count()) && !version.chars().any(char::is_control)
     };
-    if body.accept_terms_version.as_ref().is_some_and(|version| !sound(version)) {
-        let detail = format!("The version must have 1 to {NAME_CHARACTERS_MAX} characters.");
-        return Err(Problem::field("/accept_terms_version", "length_out_of_range", detail));
+    if version.is_none_or(sound) {
+        return Ok(());
     }
+    let detail = format!("The version must have 1 to {NAME_CHARACTERS_MAX} characters.");
+    Err(Problem::field("/accept_terms_version", "length_out_of_range", detail))
+}
+
+fn check_organization_name(body: &Registration) -> Result<()> {
     match (&body.organization_name, body.account_type) {
         (None, AccountType::Issuer) => {
             Err(Problem::field("/organization_name", "required", "The organization name is required for an issuer."))

@@ -110,7 +110,7 @@ pub async fn enrol(State(app): State<App>, principal: Principal) -> Result<Json<
 #[schema(as = FactorShown)]
 #[serde(deny_unknown_fields)]
 pub struct Proof {
-    #[schema(example = "492039")]
+    #[schema(max_length = 64, example = "492039")]
     code: String,
 }
 

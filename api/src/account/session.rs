@@ -167,6 +167,7 @@ pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 pub struct View {
+    #[schema(example = "ses_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     /// Whether this is the session of the request.
     current: bool,

@@ -24,8 +24,9 @@ use crate::http::origin::Origin;
 #[serde(deny_unknown_fields)]
 #[schema(as = IdentityShown)]
 pub struct Proof {
-    #[schema(example = "492039")]
+    #[schema(max_length = 64, example = "492039")]
     code: Option<String>,
+    #[schema(max_length = 128)]
     password: Option<String>,
 }
 

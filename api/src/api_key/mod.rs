@@ -58,7 +58,7 @@ const OVERLAP_HOURS_MAX: i64 = 72;
 #[schema(as = WantedApiKey)]
 #[serde(deny_unknown_fields)]
 pub struct NewKeyRequest {
-    #[schema(max_length = 120)]
+    #[schema(min_length = 1, max_length = 120)]
     name: String,
     #[schema(min_items = 1)]
     scopes: Vec<String>,
@@ -93,13 +93,15 @@ pub async fn create(
     mut submission: Submission<NewKeyRequest>,
 ) -> Result<Response> {
     submission.body.of_platform = principal.is_staff();
-    check_rights(&submission.body, &principal.0.roles, &app)?;
+    let now = app.db.clock().now();
+    Problem::all([check(&submission.body, now), check_rights(&submission.body, &principal.0.roles, &app)])?;
     idempotency::once(&app, &submission).await
 }
 
 impl Form for NewKeyRequest {
-    fn check(&self, now: DateTime<Utc>) -> Result<()> {
-        check(self, now)
+    // The checks need the roles of the caller, so `create` makes them all at once.
+    fn check(&self, _: DateTime<Utc>) -> Result<()> {
+        Ok(())
     }
 }
 

@@ -10,6 +10,7 @@ use crate::http::instant::Instant;
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub struct View {
+    #[schema(example = "key_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     user_id: String,
     name: String,

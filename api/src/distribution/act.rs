@@ -14,7 +14,7 @@ use muniment_workflows::payout::{
     approval as payout_approval, distribution as moves, distributor as distributor_payout, reclaim,
 };
 use muniment_workflows::requester::Requester;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
@@ -81,15 +81,6 @@ pub struct Audit {
     report_sha256: Option<Digest>,
 }
 
-/// A distribution that waits for a second person.
-#[derive(Serialize, ToSchema)]
-#[schema(as = DistributionSubmitted)]
-pub struct Submitted {
-    #[serde(flatten)]
-    shown: View,
-    approval: approval::Short,
-}
-
 /// Makes the move that the body describes.
 async fn act<T: Sync>(
     app: &App,
@@ -149,7 +140,7 @@ pub async fn calculate(
     path = "/v1/distributions/{id}/submit",
     request_body = Remark,
     params(IdempotencyKey),
-    responses((status = 200, body = View), (status = 202, body = Submitted)),
+    responses((status = 200, body = View), (status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
 )]
 pub async fn submit(
@@ -267,8 +258,7 @@ impl Change for DistributionMove {
             Move::Submit => match payout_approval::submit(tx, &app.settings, scope, id, &by).await? {
                 (d, None) => (200, d),
                 (d, Some(asked)) => {
-                    let body =
-                        json!(Submitted { shown: shown(tx, scope, &d).await?, approval: approval::short(&asked) });
+                    let body = json!(shown(tx, scope, &d).await?);
                     let location = Some(location(&asked.id));
                     return Ok((Answer { status: 202, location, body: body.to_string() }, Point::Accept));
                 }
@@ -288,8 +278,16 @@ impl Change for DistributionMove {
     }
 }
 
+/// Refuses a reason that is missing or too long.
+pub fn require_reason(reason: &str) -> Result<()> {
+    if reason.trim().is_empty() {
+        return Err(Problem::field("/reason", "required", "A reason is required."));
+    }
+    check_reason(Some(reason))
+}
+
 /// Refuses a reason that is too long.
-pub fn check_reason(reason: Option<&str>) -> Result<()> {
+fn check_reason(reason: Option<&str>) -> Result<()> {
     if reason.is_some_and(|text| text.chars().count() > REASON_CHARACTERS_MAX) {
         let detail = format!("The reason can have at most {REASON_CHARACTERS_MAX} characters.");
         return Err(Problem::field("/reason", "above_maximum", detail));

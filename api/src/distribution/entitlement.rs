@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::act::check_reason;
+use super::act::require_reason;
 use super::{find, record, running};
 use crate::access::principal::Principal;
 use crate::app::App;
@@ -23,7 +23,7 @@ use crate::approval::{self, Asked};
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
-use crate::http::error::{Problem, Result};
+use crate::http::error::Result;
 use crate::http::pages::{List, Page, Paging};
 use crate::operation;
 
@@ -152,10 +152,7 @@ pub async fn reissue(State(app): State<App>, Path(ids): Named, submission: Submi
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if self.reason.trim().is_empty() {
-            return Err(Problem::field("/reason", "required", "A reason is required."));
-        }
-        check_reason(Some(&self.reason))
+        require_reason(&self.reason)
     }
 }
 

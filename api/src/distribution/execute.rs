@@ -71,7 +71,8 @@ impl Change for Execute<'_> {
     }
 }
 
-fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
+/// The answer to an accepted payout.
+pub fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
     let d = &accepted.distribution;
     let location = match accepted.operations.as_slice() {
         [only] => location(&only.id),

@@ -14,6 +14,7 @@ use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::subject::Trouble;
 use crate::http::instant::Instant;
+use crate::offering::brief;
 
 /// The facts of a distribution that every reader sees.
 #[derive(Serialize, ToSchema)]
@@ -21,8 +22,12 @@ use crate::http::instant::Instant;
 pub struct Facts {
     #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
-    offering_id: String,
+    pub offering_id: String,
     offering_name: String,
+    /// The offering. Only with `expand=offering`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub offering: Option<brief::View>,
     #[serde(rename = "type")]
     kind: Kind,
     status: Status,
@@ -62,15 +67,15 @@ struct Block {
     #[schema(example = "0x5c3a7e1d9b2f4860a1c5e7d9b3f8264051c3a7e1d9b2f4860a1c5e7d9b3f8264")]
     hash: String,
     /// The time of the block.
-    time: Instant,
+    mined_at: Instant,
 }
 
 /// The accounts of a distribution, for its issuer and for staff.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionAccount)]
-struct Account {
+pub struct Account {
     #[serde(flatten)]
-    facts: Facts,
+    pub facts: Facts,
     total_amount: Option<Amount>,
     method: Method,
     memo: Option<String>,
@@ -96,7 +101,7 @@ struct Account {
 #[schema(as = Distribution)]
 pub struct Full {
     #[serde(flatten)]
-    account: Account,
+    pub account: Account,
     /// The wallet that pays.
     funding_wallet: Typed,
     operations: Vec<Paid>,
@@ -108,7 +113,7 @@ pub struct Full {
 #[schema(as = OrgDistribution)]
 pub struct Org {
     #[serde(flatten)]
-    account: Account,
+    pub account: Account,
     /// The number of operations of the payout.
     operation_count: usize,
 }
@@ -155,9 +160,9 @@ struct Asked {
 #[schema(as = AuditDeclaration)]
 struct Declaration {
     tx_hash: String,
-    /// The hash of the audit report.
-    #[schema(example = "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
-    report_hash: String,
+    /// The SHA-256 of the audit report.
+    #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
+    report_sha256: String,
 }
 
 /// Everything about one.
@@ -197,8 +202,10 @@ async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account
         totals: sums(d, &totals),
         problem: d.problem_code.as_ref().map(|code| Trouble { code: code.clone(), detail: d.problem_detail.clone() }),
         approval: asked.map(|a| Asked { id: a.id, status: a.status }),
-        audit_declaration: declared
-            .map(|(report, tx_hash)| Declaration { tx_hash: tx_hash.to_string(), report_hash: report.to_string() }),
+        audit_declaration: declared.map(|(report, tx_hash)| Declaration {
+            tx_hash: tx_hash.to_string(),
+            report_sha256: format!("{:x}", report.0),
+        }),
     })
 }
 
@@ -207,7 +214,7 @@ async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account
 #[schema(as = OwnDistribution)]
 pub struct Own {
     #[serde(flatten)]
-    facts: Facts,
+    pub facts: Facts,
     /// The sum of the investor's entitlements.
     my_entitlement: Option<Part>,
     /// The investor's entitlements, one for each wallet.
@@ -230,6 +237,7 @@ fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> 
         id: d.id.clone(),
         offering_id: d.offering_id.clone(),
         offering_name: offering_name.to_owned(),
+        offering: None,
         kind: d.kind,
         status: d.status,
         currency: d.currency.clone(),
@@ -245,7 +253,7 @@ fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> 
         record_block: snapshot.map(|s| Block {
             number: s.block_number,
             hash: s.block_hash.to_string(),
-            time: Instant(s.block_time),
+            mined_at: Instant(s.block_time),
         }),
         payment_date: Instant(d.payment_date),
         expires_at: None,
@@ -366,7 +374,7 @@ fn part(e: &Entitlement, token_decimals: i64) -> Part {
         balance_at_record: money::quantity(e.balance_at_record.0, decimals),
         base_units: e.balance_at_record.to_string(),
         gross_amount: cents(e.gross),
-        withholding_rate: percent(e.withholding_rate_basis_points),
+        withholding_rate: amount(e.withholding_rate_basis_points),
         withholding_amount: cents(e.withholding),
         net_amount: cents(e.net),
         status: e.status,
@@ -379,16 +387,11 @@ fn part(e: &Entitlement, token_decimals: i64) -> Part {
     }
 }
 
-/// An amount of cents as people read it.
+/// An amount of cents, or a rate in hundredths of a percent, as people read it.
 pub fn amount(minor: i64) -> String {
     Money::from_minor(minor).to_string()
 }
 
 const fn cents(minor: i64) -> Amount {
     Amount(Money::from_minor(minor))
-}
-
-/// A rate in percent, with its two decimals.
-fn percent(basis_points: i64) -> String {
-    amount(basis_points)
 }

@@ -12,7 +12,7 @@ use muniment_workflows::requester::Requester;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use super::act::check_reason;
+use super::act::require_reason;
 use crate::app::App;
 use crate::approval::{self, Asked};
 use crate::change::ChangeRequest;
@@ -52,21 +52,23 @@ pub async fn reissue(State(app): State<App>, Path(id): Path<String>, submission:
     idempotency::once_for(&app, "dist", id, submission, |body, id| body.distribution_id = id).await
 }
 
+/// Checks the ids of named entitlements. None means all.
+pub fn check_named(ids: Option<&[String]>) -> Result<()> {
+    let Some(named) = ids else { return Ok(()) };
+    if !(1..=NAMED_MAX).contains(&named.len()) {
+        let detail = format!("Name 1 to {NAMED_MAX} entitlements, or leave the field out for all.");
+        return Err(Problem::field("/entitlement_ids", "count_out_of_range", detail));
+    }
+    if named.iter().any(|id| id::check("ent", id).is_err()) {
+        let detail = "The id of an entitlement looks like ent_01k….";
+        return Err(Problem::field("/entitlement_ids", "id_format", detail));
+    }
+    Ok(())
+}
+
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if self.reason.trim().is_empty() {
-            return Err(Problem::field("/reason", "required", "A reason is required."));
-        }
-        let named = self.entitlement_ids.as_deref().unwrap_or_default();
-        if self.entitlement_ids.is_some() && !(1..=NAMED_MAX).contains(&named.len()) {
-            let detail = format!("Name 1 to {NAMED_MAX} entitlements, or leave the field out for all.");
-            return Err(Problem::field("/entitlement_ids", "count_out_of_range", detail));
-        }
-        if named.iter().any(|id| id::check("ent", id).is_err()) {
-            let detail = "The id of an entitlement looks like ent_01k….";
-            return Err(Problem::field("/entitlement_ids", "id_format", detail));
-        }
-        check_reason(Some(&self.reason))
+        Problem::all([check_named(self.entitlement_ids.as_deref()), require_reason(&self.reason)])
     }
 }
 

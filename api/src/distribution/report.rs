@@ -1,9 +1,11 @@
 //! `GET /v1/distributions/{id}/report`: every holder with the result, as CSV and JSON.
 
+use alloy_primitives::Address;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
+use muniment_domain::column::Hex;
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
 use muniment_domain::{money, offering};
@@ -15,6 +17,7 @@ use super::{find, record};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
+use crate::field::address::Typed;
 use crate::field::name::masked_name;
 use crate::http::error::{Problem, Result};
 use crate::http::pages::Parameters;
@@ -87,19 +90,18 @@ struct Settled {
 #[schema(as = PayoutReceipt)]
 struct Receipt {
     /// The address that was paid.
-    #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]
-    paid_to: String,
+    paid_to: Typed,
     /// The paid amount in base units of the payout token.
     #[schema(example = "2500000")]
     units: Option<String>,
 }
 
 fn shown(line: &Reported, decimals: u32) -> Settled {
-    let receipt = |to: &String| Receipt { paid_to: to.clone(), units: line.units.clone() };
+    let receipt = |to: Hex<Address>| Receipt { paid_to: Typed(to.0), units: line.units.clone() };
     Settled {
         line: record::line(&line.entitlement, i64::from(decimals)),
         legal_name: line.legal_name.clone(),
-        receipt: line.paid_to.as_ref().map(receipt),
+        receipt: line.paid_to.map(receipt),
     }
 }
 
@@ -120,7 +122,7 @@ fn table(d: &Distribution, decimals: u32, lines: &[Reported]) -> String {
             d.currency.clone(),
             e.status.to_string(),
             e.hold_reason.map(|reason| reason.to_string()).unwrap_or_default(),
-            line.paid_to.clone().unwrap_or_default(),
+            line.paid_to.map(|to| to.0.to_checksum(None)).unwrap_or_default(),
             line.units.clone().unwrap_or_default(),
             d.payout_symbol.clone(),
             e.tx_hash.map(|hash| hash.to_string()).unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! The endpoints of distributions: one row each.
 
-use super::{act, create, entitlement, execute, reissue, report};
+use super::{act, claim, create, entitlement, execute, reissue, report};
 use crate::access::permission::{AUDITING, DISTRIBUTING, DISTRIBUTIONS, ORG_DISTRIBUTIONS, OWN_DISTRIBUTIONS, PERSON};
 use crate::access::route::{Route, route};
 
@@ -19,6 +19,7 @@ pub fn routes() -> Vec<Route> {
         route!(act::cancel, DISTRIBUTING).requires_idempotency_key(),
         route!(act::reclaim, PERSON).requires_idempotency_key(),
         route!(reissue::reissue, PERSON).requires_idempotency_key(),
+        route!(claim::claim_withheld, PERSON).requires_idempotency_key(),
         route!(act::declare_audit, AUDITING).requires_idempotency_key(),
         route!(entitlement::hold, PERSON).requires_idempotency_key(),
         route!(entitlement::release, PERSON).requires_idempotency_key(),

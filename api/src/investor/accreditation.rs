@@ -71,7 +71,12 @@ pub async fn accredit(
 
 impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
-        check_code("/basis", &self.basis)?;
+        Problem::all([check_code("/basis", &self.basis), self.check_expiry(now)])
+    }
+}
+
+impl Body {
+    fn check_expiry(&self, now: DateTime<Utc>) -> Result<()> {
         match (self.status, self.expires_at) {
             (Accreditation::Verified, None) => {
                 Err(Problem::field("/expires_at", "required", "The expiry time is required."))

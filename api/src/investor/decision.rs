@@ -19,7 +19,7 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 const CODE_CHARACTERS_MAX: usize = 60;
@@ -106,27 +106,24 @@ pub async fn decide(
 
 impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
-        match self.decision {
-            Word::Approve | Word::Renew if self.evidence_sha256.is_none() => {
-                return Err(Problem::field(
-                    "/evidence_sha256",
-                    "required",
-                    "The evidence document is required for an approval.",
-                ));
-            }
-            Word::Reject | Word::NeedsInformation if self.reason_code.is_none() => {
-                return Err(Problem::field("/reason_code", "required", "A reason is required. The investor sees it."));
-            }
-            Word::Approve | Word::Renew | Word::Reject | Word::NeedsInformation | Word::StartReview | Word::Reset => {}
-        }
-        check_screening(self.screening)?;
         let yes = matches!(self.decision, Word::Approve | Word::Renew);
-        if yes && self.screening.is_none() {
-            return Err(Problem::field("/screening", "required", "The result of the sanctions screening is required."));
-        }
-        if let Some(code) = &self.reason_code {
-            check_code("/reason_code", code)?;
-        }
+        let no = matches!(self.decision, Word::Reject | Word::NeedsInformation);
+        let (evidence, screening) = (!yes || self.evidence_sha256.is_some(), !yes || self.screening.is_some());
+        let reason = !no || self.reason_code.is_some();
+        let is_required = "required";
+        Problem::all([
+            check_that(evidence, "/evidence_sha256", is_required, "The evidence document is required for an approval."),
+            check_that(reason, "/reason_code", is_required, "A reason is required. The investor sees it."),
+            check_screening(self.screening),
+            check_that(screening, "/screening", is_required, "The result of the sanctions screening is required."),
+            self.reason_code.as_deref().map_or(Ok(()), |code| check_code("/reason_code", code)),
+            self.check_accreditation(yes, now),
+        ])
+    }
+}
+
+impl Body {
+    fn check_accreditation(&self, yes: bool, now: DateTime<Utc>) -> Result<()> {
         match &self.accreditation {
             Some(_) if !yes => Err(Problem::field(
                 "/accreditation",
@@ -148,7 +145,7 @@ impl ChangeRequest for Body {
             word: self.decision.into(),
             level: self.level,
             reason_code: self.reason_code.clone(),
-            evidence_sha256: self.evidence_sha256.map(|digest| digest.0.to_string()),
+            evidence_sha256: self.evidence_sha256.map(|digest| format!("{:x}", digest.0)),
             screening: self.screening,
             expires_at: self.expires_at.map(|end| end.0),
             high_risk: self.high_risk,

@@ -10,8 +10,7 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::investor::{self, document};
 use muniment_domain::kyc::{self, Case};
 use muniment_domain::login_attempt::{self, LoginAttempt};
-use muniment_domain::money::Money;
-use muniment_domain::subscription::{self as subscriptions, Filter, Payment, PaymentKind, Scope};
+use muniment_domain::subscription::{self as subscriptions, Filter, Scope};
 use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{event_scope, portfolio, session as sessions, user};
 use serde::Serialize;
@@ -24,16 +23,16 @@ use crate::access::principal::Principal;
 use crate::account::me::Person;
 use crate::account::session;
 use crate::app::App;
-use crate::field::amount::Amount;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::subscription;
+use crate::subscription::payment::{Line, line};
 use crate::webhook::event::{self, EventView};
 use crate::webhook::record::{View as Endpoint, item as endpoint};
 
 /// The maximum length of a list. The list endpoints have the older entries.
 const LINES_MAX: i64 = 2_000;
-/// Identity data is encrypted and never shown; only the names of its fields are.
+/// Identity data is encrypted, and only its reviewers read it. The export has the names of its fields.
 const SEALED: [&str; 7] = [
     "date_of_birth",
     "nationality",
@@ -58,13 +57,13 @@ pub struct Export {
     profile: ForPerson,
     /// The submitted identity checks.
     kyc_cases: Vec<Handed>,
-    /// The names of the fields that are stored encrypted and never shown.
+    /// The names of the fields that are stored encrypted and that only the reviewers of the proof read.
     #[schema(example = json!(["date_of_birth", "document_number"]))]
     sealed_fields: Vec<&'static str>,
     documents: Vec<Paper>,
     /// The subscriptions.
     subscriptions: Vec<subscription::View>,
-    payments: Vec<Moved>,
+    payments: Vec<Line>,
     entitlements: Vec<Paid>,
     /// The active sessions.
     sessions: Vec<session::View>,
@@ -92,23 +91,6 @@ struct Handed {
     created_at: Instant,
 }
 
-/// A payment or a refund.
-#[derive(Serialize, ToSchema)]
-#[schema(as = PaymentKept)]
-struct Moved {
-    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    subscription_id: String,
-    #[serde(rename = "type")]
-    kind: PaymentKind,
-    amount: Amount,
-    #[schema(example = "bank_transfer")]
-    method: String,
-    #[schema(example = "2026-11-20-0042")]
-    external_reference: String,
-    received_at: Instant,
-}
-
 /// A login attempt on the account.
 #[derive(Serialize, ToSchema)]
 #[schema(as = LoginAttemptKept)]
@@ -134,13 +116,14 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let account = user::find(&mut tx, &principal.0.user_id).await?;
     let filter = Filter { investor_id: Some(i.id.clone()), ..Filter::default() };
-    let (subscribed, _) = subscriptions::list(&mut tx, &Scope::All, &filter, LINES_MAX, 0).await?;
+    let subscribed = subscriptions::list(&mut tx, &Scope::All, &filter, LINES_MAX, 0).await?;
     let payments = subscriptions::payments_of_investor(&mut tx, &i.id, LINES_MAX).await?;
     let entitled = portfolio::recent(&mut tx, &i.id, LINES_MAX).await?;
     let attempts = login_attempt::of_user(&mut tx, &account.id, LINES_MAX).await?;
     let owner = Owner::Investor(i.id.clone());
     let (endpoints, _) = webhook::page(&mut tx, &owner, &webhook::Filter::default(), owner.endpoints_max(), 0).await?;
-    let events = event_scope::page(&mut tx, &owner, &event_scope::Filter::default(), LINES_MAX).await?.events;
+    let now = tx.now();
+    let events = event_scope::of_time(&mut tx, &owner, "", now, LINES_MAX).await?;
     let lengths = [
         ("subscriptions", subscribed.len()),
         ("payments", payments.len()),
@@ -148,7 +131,6 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
         ("login_attempts", attempts.len()),
         ("events", events.len()),
     ];
-    let now = tx.now();
     let body = Export {
         as_of: Instant(now),
         account: Person::of(&account),
@@ -158,7 +140,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
         sealed_fields: SEALED.to_vec(),
         documents: document::list(&mut tx, &i.id).await?.into_iter().map(Paper::from).collect(),
         subscriptions: subscribed.iter().map(|row| subscription::record::item(row, now)).collect(),
-        payments: payments.into_iter().map(moved).collect(),
+        payments: payments.iter().map(line).collect(),
         entitlements: entitled.iter().map(payment).collect(),
         sessions: sessions::of_user(&mut tx, &account.id)
             .await?
@@ -167,7 +149,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
             .collect(),
         login_attempts: attempts.into_iter().map(attempt).collect(),
         webhook_endpoints: endpoints.into_iter().map(|e| endpoint(&app, e)).collect(),
-        events: events.into_iter().map(event::shown).collect(),
+        events: event::shown(&mut tx, events).await?,
         cut: lengths.into_iter().filter(|(_, length)| *length as i64 >= LINES_MAX).map(|(name, _)| name).collect(),
     };
     let name = format!("attachment; filename=\"{}.json\"", i.id);
@@ -178,18 +160,6 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
 fn handed(case: Case) -> Handed {
     let Case { id, level, provider_reference, created_at } = case;
     Handed { id, level, provider_reference, created_at: Instant(created_at) }
-}
-
-fn moved(p: Payment) -> Moved {
-    Moved {
-        id: p.id,
-        subscription_id: p.subscription_id,
-        kind: p.kind,
-        amount: Amount(Money::from_minor(p.amount)),
-        method: p.method,
-        external_reference: p.external_reference,
-        received_at: Instant(p.received_at),
-    }
 }
 
 fn attempt(a: LoginAttempt) -> Attempt {

@@ -1,12 +1,15 @@
-//! `POST /v1/investor/kyc`: an investor submits identity data. It is encrypted before it is stored and never shown.
+//! Identity data. An investor submits it (`POST /v1/investor/kyc`), it is encrypted before it is stored, and only the reviewer of a decision
+//! reads it (`GET /v1/investors/{id}/kyc`).
 
-use axum::extract::State;
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, NaiveDate, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
-use muniment_domain::investor::{Level, of_user};
-use muniment_domain::kyc::NewCase;
+use muniment_domain::investor::{self, Level, of_user};
+use muniment_domain::kyc::{Case, NewCase, SealedCase, sealed_cases};
 use muniment_workflows::investor::kyc;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -20,7 +23,9 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::name::check_country;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
+use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
 const REFERENCE_CHARACTERS_MAX: usize = 200;
 const TEXT_CHARACTERS_MAX: usize = 200;
@@ -55,7 +60,7 @@ struct Data {
     /// The type of the identity document.
     #[schema(min_length = 1, max_length = 200, example = "passport")]
     document_type: Option<String>,
-    /// The date of birth. Required.
+    /// The number of the identity document. Required.
     #[schema(min_length = 1, max_length = 200, example = "L01X00T47")]
     document_number: Option<String>,
     #[schema(min_length = 1, max_length = 200, example = "Rua das Flores 7, Porto")]
@@ -76,6 +81,69 @@ pub struct Handed {
     case_id: String,
     investor_id: String,
     kyc: KycView,
+}
+
+/// The submitted identity checks of an investor, for the reviewer.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KycReview)]
+pub struct Review {
+    investor_id: String,
+    /// The submissions, newest first.
+    cases: Vec<Reviewed>,
+}
+
+/// A submitted identity check with its data.
+#[derive(Serialize, ToSchema)]
+#[schema(as = KycCaseReviewed)]
+struct Reviewed {
+    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    level: Level,
+    /// The reference at the identity provider, which then has the data.
+    #[schema(example = json!(null))]
+    provider_reference: Option<String>,
+    /// The data as the investor sent it. Null if a provider has it, or if the investor is erased.
+    data: Option<Data>,
+    created_at: Instant,
+}
+
+/// Read the identity data that a decision is about.
+///
+/// The reviewer must have confirmed their identity, and each read is in the audit log.
+#[utoipa::path(
+    get,
+    path = "/v1/investors/{id}/kyc",
+    responses((status = 200, body = Review)),
+    extensions(("x-codes" = json!(["unknown_parameter"]))),
+)]
+pub async fn review(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Review>> {
+    Parameters::read(&uri, &[])?;
+    let mut tx = app.db.read().await?;
+    let owner = investor::find(&mut tx, &id).await?.id;
+    let mut cases = Vec::new();
+    for SealedCase { case, data_sealed } in sealed_cases(&mut tx, &owner).await? {
+        let data = match data_sealed.filter(|sealed| !sealed.is_empty()) {
+            Some(sealed) => Some(unsealed(&app, &owner, &sealed).ok_or_else(|| unreadable(&case.id))?),
+            None => None,
+        };
+        let Case { id, level, provider_reference, created_at } = case;
+        cases.push(Reviewed { id, level, provider_reference, data, created_at: Instant(created_at) });
+    }
+    Ok(Json(Review { investor_id: owner, cases }))
+}
+
+fn unsealed(app: &App, owner: &str, sealed: &str) -> Option<Data> {
+    let plain = app.auth.secrets.unseal(&purpose(owner), sealed)?;
+    serde_json::from_slice(&plain).ok()
+}
+
+fn unreadable(case_id: &str) -> Problem {
+    Problem::internal(format!("the data of {case_id} cannot be decrypted: auth.key_file is another one"))
+}
+
+/// The purpose of the encryption. It binds the data to its investor.
+fn purpose(owner: &str) -> String {
+    format!("kyc {owner}")
 }
 
 /// Submit identity documents (KYC).
@@ -117,11 +185,14 @@ impl ChangeRequest for Papers {
 }
 
 fn sealed(app: &App, owner: &str, data: &Data) -> muniment_domain::Result<String> {
-    app.seal(&format!("kyc {owner}"), json!(data).to_string().as_bytes())
+    app.seal(&purpose(owner), json!(data).to_string().as_bytes())
 }
 
 fn check(body: &Papers) -> Result<()> {
-    check_country("/country", body.country.as_deref())?;
+    Problem::all([check_country("/country", body.country.as_deref()), check_evidence(body)])
+}
+
+fn check_evidence(body: &Papers) -> Result<()> {
     match (&body.provider_reference, &body.data) {
         (None, None) => Err(Problem::field("/data", "required", "Send either data or provider_reference.")),
         (Some(_), Some(_)) => {
@@ -133,31 +204,30 @@ fn check(body: &Papers) -> Result<()> {
 }
 
 fn check_data(data: &Data, level: Level) -> Result<()> {
-    check_country("/data/nationality", data.nationality.as_deref())?;
     let texts = [
         ("/data/document_type", &data.document_type),
         ("/data/document_number", &data.document_number),
         ("/data/address", &data.address),
         ("/data/source_of_funds", &data.source_of_funds),
     ];
-    for (pointer, text) in texts {
-        check_text(pointer, text.as_deref(), TEXT_CHARACTERS_MAX)?;
-    }
-    if data.document_sha256s.as_ref().is_some_and(|digests| digests.len() > DOCUMENTS_MAX) {
-        let detail = format!("At most {DOCUMENTS_MAX} documents are allowed.");
-        return Err(Problem::field("/data/document_sha256s", "too_long", detail));
-    }
-    if data.date_of_birth.is_none() || data.document_number.is_none() {
-        return Err(Problem::field("/data", "required", "date_of_birth and document_number are required."));
-    }
-    if level == Level::Enhanced && data.source_of_funds.is_none() {
-        return Err(Problem::field(
-            "/data/source_of_funds",
-            "required",
-            "source_of_funds is required for the level enhanced.",
-        ));
-    }
-    Ok(())
+    let fits = data.document_sha256s.as_ref().is_none_or(|digests| digests.len() <= DOCUMENTS_MAX);
+    let has_source = level != Level::Enhanced || data.source_of_funds.is_some();
+    let (source, is_required) = ("source_of_funds is required for the level enhanced.", "required");
+    let most = format!("At most {DOCUMENTS_MAX} documents are allowed.");
+    let others = [
+        check_country("/data/nationality", data.nationality.as_deref()),
+        check_that(fits, "/data/document_sha256s", "too_long", most),
+        check_that(data.date_of_birth.is_some(), "/data/date_of_birth", is_required, "The date of birth is required."),
+        check_that(
+            data.document_number.is_some(),
+            "/data/document_number",
+            is_required,
+            "The number of the identity document is required.",
+        ),
+        check_that(has_source, "/data/source_of_funds", is_required, source),
+    ];
+    let texts = texts.map(|(pointer, text)| check_text(pointer, text.as_deref(), TEXT_CHARACTERS_MAX));
+    Problem::all(texts.into_iter().chain(others))
 }
 
 fn check_text(pointer: &'static str, text: Option<&str>, characters_max: usize) -> Result<()> {

@@ -5,9 +5,11 @@ use axum::extract::State;
 use axum::http::{HeaderMap, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
+use muniment_domain::investment_limit::Finances;
 use muniment_domain::investor::{self, Investor, Kind, Move, TaxForm};
 use muniment_domain::point::Point;
 use muniment_domain::{Code as Refusal, Error};
+use muniment_workflows::limits;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -17,7 +19,7 @@ use crate::app::App;
 use crate::field::amount::Amount;
 use crate::field::name::{check_country, check_name};
 use crate::http::body::Input;
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 use crate::http::version::{IfMatch, OptionalSeen, etag};
 
 /// Read your investor profile.
@@ -54,7 +56,8 @@ pub struct Change {
     tax_form: Option<TaxForm>,
     #[schema(pattern = "^[A-Z]{2}$", example = "PT")]
     treaty_country: Option<String>,
-    /// The annual income, or the revenue of a company. Laws use it to limit investments.
+    /// The annual income, or the revenue of a company. Laws use it to limit investments. It can be raised once in `means_raise_days` of
+    /// the policies, like the net worth.
     annual_income: Option<Amount>,
     /// The net worth without the primary residence, or the net assets of a company.
     net_worth: Option<Amount>,
@@ -77,13 +80,12 @@ pub async fn change(
     headers: HeaderMap,
     Input(body): Input<Change>,
 ) -> Result<Response> {
-    if let Some(name) = &body.legal_name {
-        check_name("/legal_name", name)?;
-    }
-    let countries = [&body.country, &body.tax_residency, &body.treaty_country];
-    for (pointer, country) in ["/country", "/tax_residency", "/treaty_country"].into_iter().zip(countries) {
-        check_country(pointer, country.as_deref())?;
-    }
+    Problem::all([
+        body.legal_name.as_deref().map_or(Ok(()), |name| check_name("/legal_name", name)),
+        check_country("/country", body.country.as_deref()),
+        check_country("/tax_residency", body.tax_residency.as_deref()),
+        check_country("/treaty_country", body.treaty_country.as_deref()),
+    ])?;
     let seen = IfMatch::optional(&headers)?;
     let mut tx = app.db.begin().await?;
     let mut i = investor::of_user(&mut tx, &principal.0.user_id).await?;
@@ -105,8 +107,12 @@ pub async fn change(
     i.tax_residency = body.tax_residency.or(i.tax_residency);
     i.tax_form = body.tax_form.unwrap_or(i.tax_form);
     i.treaty_country = body.treaty_country.or(i.treaty_country);
-    i.means.annual_income = body.annual_income.map(|amount| amount.0.minor()).or(i.means.annual_income);
-    i.means.net_worth = body.net_worth.map(|amount| amount.0.minor()).or(i.means.net_worth);
+    let means = Finances {
+        annual_income: body.annual_income.map(|amount| amount.0.minor()).or(i.means.annual_income),
+        net_worth: body.net_worth.map(|amount| amount.0.minor()).or(i.means.net_worth),
+    };
+    let raise_days = limits::current(&mut tx, &app.settings).await?.1.means_raise_days;
+    i.declare(means, raise_days, tx.now())?;
     investor::update(&mut tx, &mut i, "investor.updated").await?;
     let answer = shown(&mut tx, &i).await?;
     tx.commit(Point::Account).await?;

@@ -61,7 +61,8 @@ pub struct KycView {
     expires_at: Option<Instant>,
     #[schema(example = "documents_match")]
     reason_code: Option<String>,
-    /// The documents to submit next. Empty during a review and after the approval.
+    /// The documents to submit next, as their SHA-256 in `document_sha256s`: the platform stores no files. Empty during a review and after
+    /// the approval.
     #[schema(example = json!(["identity_document", "proof_of_address"]))]
     required_documents: Vec<&'static str>,
 }
@@ -140,6 +141,8 @@ struct Limits {
     /// The remaining investment limit under Regulation Crowdfunding, over all offerings of the last twelve months. Null for an accredited
     /// investor, who has no limit.
     reg_cf_remaining: Option<Amount>,
+    /// What the investor may put into each offering under Regulation A, Tier 2, whatever is already in others. Null for an accredited investor.
+    reg_a_t2_per_offering: Option<Amount>,
 }
 
 /// The profile in an export, with all decisions.
@@ -243,10 +246,11 @@ pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Full> {
 /// An auditor could tell the income from what may still be put in.
 async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
     if masked || i.is_accredited(tx.now()) {
-        return Ok(Limits { reg_cf_remaining: None });
+        return Ok(Limits { reg_cf_remaining: None, reg_a_t2_per_offering: None });
     }
     let left = Limit::CrowdfundingYear.of(i.means) - subscription::crowdfunding_total(tx, &i.id, "").await?;
-    Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))) })
+    let each = Limit::TenthOfEach.of(i.means);
+    Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))), reg_a_t2_per_offering: Some(amount(each)) })
 }
 
 fn amount(minor: i64) -> Amount {

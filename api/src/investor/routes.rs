@@ -19,6 +19,7 @@ pub fn routes() -> Vec<Route> {
         route!(super::list, INVESTORS),
         route!(super::detail, INVESTORS).audits_reads(),
         route!(portfolio::read, OWN_INVESTOR).own_rows(),
+        route!(kyc::review, PERSON).step_up().audits_reads(),
         route!(decision::decide, IDENTITIES),
         route!(accreditation::accredit, IDENTITIES),
         route!(tax::withhold, PERSON),

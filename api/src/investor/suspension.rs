@@ -63,7 +63,7 @@ impl Form for Stop {
 
 impl ChangeRequest for Stop {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let evidence = self.evidence_sha256.map(|digest| digest.0.to_string());
+        let evidence = self.evidence_sha256.map(|digest| format!("{:x}", digest.0));
         let i = suspension::suspend(tx, &self.investor_id, self.reason_code, evidence.as_deref(), &by).await?;
         let body = json!(record::for_staff(tx, &i, false).await?).to_string();
         Ok(Answer { status: 200, location: Some(location(&i.id)), body })
@@ -114,7 +114,7 @@ impl ChangeRequest for Return {
         let wanted = Reinstate {
             investor_id: self.investor_id.clone(),
             reason: self.reason.clone(),
-            evidence_sha256: self.evidence_sha256.0.to_string(),
+            evidence_sha256: format!("{:x}", self.evidence_sha256.0),
             screening: self.screening,
         };
         approval::ask(app, tx, Action::Reinstate(wanted), &by).await

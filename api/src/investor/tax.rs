@@ -19,7 +19,7 @@ use crate::change::submission::{Form, Submission};
 use crate::field::amount::Amount;
 use crate::field::cause::Digest;
 use crate::field::id::location;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 
 /// All of it.
 const BASIS_POINTS_MAX: i64 = 10_000;
@@ -69,14 +69,11 @@ pub async fn withhold(
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if self.withholding_rate.0.minor() > BASIS_POINTS_MAX {
-            return Err(Problem::field(
-                "/withholding_rate",
-                "above_maximum",
-                "The rate can be at most 100.00 percent.",
-            ));
-        }
-        check_code("/basis", &self.basis)
+        let is_rate = self.withholding_rate.0.minor() <= BASIS_POINTS_MAX;
+        Problem::all([
+            check_that(is_rate, "/withholding_rate", "above_maximum", "The rate can be at most 100.00 percent."),
+            check_code("/basis", &self.basis),
+        ])
     }
 }
 

@@ -22,7 +22,7 @@ use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::name::{check_email, check_name, masked_email, masked_name};
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 use crate::http::pages::{List, Page, Paging};
 use crate::issuer;
@@ -31,6 +31,7 @@ use crate::issuer;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Member)]
 pub struct View {
+    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     /// The e-mail address. Masked for auditors.
     email: String,
@@ -77,8 +78,9 @@ pub async fn list(
 #[schema(as = NewMember)]
 #[serde(deny_unknown_fields)]
 pub struct Invitation {
+    #[schema(max_length = 254)]
     email: String,
-    #[schema(max_length = 120)]
+    #[schema(min_length = 1, max_length = 120)]
     name: String,
     #[serde(skip)]
     issuer_id: String,
@@ -108,8 +110,7 @@ pub async fn invite(
 
 impl Form for Invitation {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_email("/email", &self.email)?;
-        check_name("/name", &self.name)
+        Problem::all([check_email("/email", &self.email), check_name("/name", &self.name)])
     }
 }
 

@@ -84,14 +84,13 @@ impl Form for Wish {
 
 impl Form for NewTerms {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_reason(&self.reason)?;
-        if self.changes.issuer_id.is_some() {
-            return Err(Problem::field(
-                "/changes/issuer_id",
-                "unexpected",
-                "The issuer of an offering cannot be changed.",
-            ));
-        }
-        self.changes.check()
+        let issuer = match self.changes.issuer_id {
+            Some(_) => {
+                let detail = "The issuer of an offering cannot be changed.";
+                Err(Problem::field("/changes/issuer_id", "unexpected", detail))
+            }
+            None => Ok(()),
+        };
+        Problem::all([check_reason(&self.reason), issuer, self.changes.check()])
     }
 }

@@ -24,7 +24,7 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::cause::Digest;
 use crate::field::id::location;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 const TITLE_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=200;
@@ -121,13 +121,12 @@ pub async fn add(
 
 impl Form for Paper {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if !TITLE_CHARACTERS.contains(&self.title.trim().chars().count()) || self.title.chars().any(char::is_control) {
-            return Err(Problem::field("/title", "length_out_of_range", "The title must have 1 to 200 characters."));
-        }
-        if !is_web_address(&self.url) {
-            return Err(Problem::field("/url", "url_forbidden", "The URL must begin with https://."));
-        }
-        Ok(())
+        let title = &self.title;
+        let is_title = TITLE_CHARACTERS.contains(&title.trim().chars().count()) && !title.chars().any(char::is_control);
+        Problem::all([
+            check_that(is_title, "/title", "length_out_of_range", "The title must have 1 to 200 characters."),
+            check_that(is_web_address(&self.url), "/url", "url_forbidden", "The URL must begin with https://."),
+        ])
     }
 }
 

@@ -4,25 +4,28 @@ use alloy_primitives::U256;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
-use muniment_domain::holding::{self, Holder};
+use muniment_domain::holding::{self, Holder, Words};
 use muniment_domain::{money, token_read};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::access::principal::Principal;
 use crate::app::App;
+use crate::code::Code;
 use crate::field::address::Typed;
 use crate::field::name::masked_name;
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 use crate::http::pages::{List, Page, Paging};
 use crate::offering;
+
+const WORDS_CHARACTERS_MAX: usize = 100;
 
 /// List the holders of an offering's token, ordered by wallet.
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/holders",
-    params(Paging),
+    params(Paging, ("q" = Option<String>, Query, description = "A part of the wallet's address or of the holder's name. Auditors find addresses only.", max_length = 100, example = "almeida")),
     responses((status = 200, body = Holders)),
 )]
 pub async fn list(
@@ -31,10 +34,16 @@ pub async fn list(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Holders>> {
-    let (page, _) = Page::read(&uri, &[])?;
+    let (page, parameters) = Page::read(&uri, &["q"])?;
+    let part = parameters.text("q").map(|text| text.trim().to_lowercase()).filter(|text| !text.is_empty());
+    if part.as_ref().is_some_and(|part| part.chars().count() > WORDS_CHARACTERS_MAX) {
+        let detail = format!("The parameter q can have at most {WORDS_CHARACTERS_MAX} characters.");
+        return Err(Problem::new(Code::InvalidParameter, detail));
+    }
+    let words = Words { part, names: !principal.0.is_masked() };
     let mut tx = app.db.read().await?;
     let offering = offering::find_run_by(&mut tx, &principal, &id).await?;
-    let (rows, total) = holding::page(&mut tx, &id, page.limit, page.offset()).await?;
+    let (rows, total) = holding::page(&mut tx, &id, &words, page.limit, page.offset()).await?;
     let read = token_read::cursor(&mut tx, &id).await?;
     let decimals = offering.decimals();
     let masked = principal.0.is_masked();

@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use muniment_domain::offering::choice::Template;
 use muniment_domain::offering::{self, Filter, Order, Scope, Status};
 use utoipa::IntoParams;
 
@@ -15,7 +16,7 @@ use crate::code::Code;
 use crate::http::error::{Problem, Result};
 use crate::http::pages::{Between, List, Page, Paging, Parameters};
 
-const FILTERS: [&str; 5] = ["status", "created_from", "created_to", "sort", "q"];
+const FILTERS: [&str; 7] = ["status", "issuer_id", "template", "created_from", "created_to", "sort", "q"];
 const WORDS_CHARACTERS_MAX: usize = 100;
 
 /// The filters of the list.
@@ -26,6 +27,13 @@ pub struct Filters {
     /// One status, or several separated by commas. Only the issuer and staff see offerings that are not public.
     #[param(example = "open,paused")]
     status: Option<String>,
+    /// Only offerings of this issuer.
+    #[param(pattern = "^iss_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    issuer_id: Option<String>,
+    /// Only offerings made from this template.
+    #[param(inline)]
+    template: Option<Template>,
+    /// The order of the list.
     #[param(inline)]
     sort: Option<Order>,
     /// A part of the name or symbol. Only for staff.
@@ -63,10 +71,17 @@ fn filter(parameters: &Parameters, scope: &Scope) -> Result<Filter> {
     }
     let words = parameters.text("q").map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
     if words.is_some() && *scope != Scope::All {
-        return Err(Problem::new(Code::UnknownParameter, "Only staff can use the parameter q."));
+        return Err(Problem::new(Code::RoleForbidden, "Only staff can use the parameter q."));
     }
     if words.as_ref().is_some_and(|text| text.chars().count() > WORDS_CHARACTERS_MAX) {
         return invalid(format!("The parameter q can have at most {WORDS_CHARACTERS_MAX} characters."));
     }
-    Ok(Filter { statuses, created: parameters.created()?, words, order: parameters.word("sort")?.unwrap_or_default() })
+    Ok(Filter {
+        statuses,
+        issuer_id: parameters.id("issuer_id", "iss")?,
+        template: parameters.word("template")?,
+        created: parameters.created()?,
+        words,
+        order: parameters.word("sort")?.unwrap_or_default(),
+    })
 }

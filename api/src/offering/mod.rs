@@ -2,6 +2,7 @@
 
 pub mod act;
 mod body;
+pub mod brief;
 pub mod detail;
 pub mod document;
 pub mod holder;

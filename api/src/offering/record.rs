@@ -5,7 +5,7 @@ use muniment_domain::exemption::{self, Exemption};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
-use muniment_domain::offering::{Move, Offering, OfferingDetail, OfferingSummary, Status, document};
+use muniment_domain::offering::{Offering, OfferingDetail, OfferingSummary, Status, document};
 use muniment_domain::operation::{self, Filter, Kind};
 use muniment_domain::{Error, Result, token};
 use serde::{Deserialize, Serialize};
@@ -113,9 +113,9 @@ pub struct Full {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<String>, format = DateTime, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
     submitted_at: Option<Option<Instant>>,
-    /// The actions that the current status allows.
+    /// The actions that the current status allows, each by the last part of its path.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[schema(value_type = Vec<Move>, extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
+    #[schema(value_type = Vec<String>, example = json!(["request-changes", "approve"]), extensions(("x-shown-to" = json!(["issuer", "staff"]))))]
     allowed_transitions: Option<Vec<&'static str>>,
     /// The user who submitted the offering.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,7 +243,7 @@ pub async fn full(app: &App, tx: &mut Tx, shown: &OfferingDetail, audience: Audi
         updated_at: Instant(o.updated_at),
         status_reason: inner.then(|| o.status_reason.clone()),
         submitted_at: inner.then(|| o.submitted_at.map(Instant)),
-        allowed_transitions: inner.then(|| o.status.moves()),
+        allowed_transitions: inner.then(|| o.status.requests()),
         submitted_by: staff.then(|| o.submitted_by.clone()),
         approved_by: staff.then(|| o.approved_by.clone()),
     })

@@ -13,7 +13,7 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::app::App;
 use crate::field::amount::Amount;
 use crate::field::cause::Partition;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 const COUNTRIES_MAX: usize = 250;
@@ -86,7 +86,7 @@ pub struct Terms {
     #[schema(nullable = false)]
     partition: Option<Partition>,
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false, example = "dev")]
+    #[schema(nullable = false, max_length = 64, example = "dev")]
     network: Option<String>,
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false)]
@@ -166,6 +166,7 @@ struct Lockup {
     enabled: bool,
     #[serde(rename = "rule")]
     _rule: Option<LockupRule>,
+    #[schema(minimum = 0, maximum = 7300)]
     days: Option<i64>,
 }
 
@@ -204,42 +205,37 @@ impl Terms {
             self.network.is_some(),
             self.closes_at.is_some(),
         ];
-        if self.issuer_id.as_ref().is_some_and(|id| id::check("iss", id).is_err()) {
-            return Err(Problem::field("/issuer_id", "id_format", "The id of an issuer looks like iss_01k…."));
-        }
-        match NEEDED.iter().zip(given).find(|(_, is_there)| !is_there) {
-            Some((name, _)) => Err(Problem::field(format!("/{name}"), "required", "The field is required.")),
-            None => Ok(()),
-        }
+        let is_id = self.issuer_id.as_ref().is_none_or(|id| id::check("iss", id).is_ok());
+        let issuer = check_that(is_id, "/issuer_id", "id_format", "The id of an issuer looks like iss_01k….");
+        let required = NEEDED.iter().zip(given);
+        let required = required
+            .map(|(name, is_there)| check_that(is_there, format!("/{name}"), "required", "The field is required."));
+        Problem::all([issuer].into_iter().chain(required))
     }
 
     /// Refuses what no offering could have.
     pub fn check(&self) -> Result<()> {
-        if self.lockup.flatten().is_some_and(|lockup| lockup.enabled != lockup.days.is_some_and(|days| days > 0)) {
-            return Err(Problem::field("/lockup/days", "required", "Give days exactly if the lockup is enabled."));
-        }
+        let lockup = self.lockup.flatten();
+        let days = lockup.and_then(|lockup| lockup.days);
+        let has_days = lockup.is_none_or(|lockup| lockup.enabled == lockup.days.is_some_and(|days| days > 0));
         // Times computed from the end must stay within the years that both databases support.
-        if self.lockup.flatten().and_then(|lockup| lockup.days).is_some_and(|days| days > LOCKUP_DAYS_MAX) {
-            let detail = format!("The lockup can be at most {LOCKUP_DAYS_MAX} days.");
-            return Err(Problem::field("/lockup/days", "above_maximum", detail));
-        }
-        if self.closes_at.is_some_and(|at| at.0.year() > CLOSING_YEAR_MAX) {
-            let detail = format!("The year can be at most {CLOSING_YEAR_MAX}.");
-            return Err(Problem::field("/closes_at", "above_maximum", detail));
-        }
-        if self.cooling_off.flatten().is_some_and(|own| own.hours < 0) {
-            return Err(Problem::field("/cooling_off/hours", "below_minimum", "Cooling-off hours cannot be negative."));
-        }
-        for (pointer, list) in
-            [("/allowed_countries", &self.allowed_countries), ("/blocked_countries", &self.blocked_countries)]
-        {
-            let Some(list) = list else { continue };
-            let blank = |code: &String| code.is_empty() || code.contains(char::is_whitespace);
-            if list.len() > COUNTRIES_MAX || list.iter().any(blank) {
-                return Err(Problem::field(pointer, "country_format", "Use ISO 3166-1 country codes such as DE."));
-            }
-        }
-        Ok(())
+        let is_period_of_days = days.is_none_or(|days| days >= 0);
+        let is_short = days.is_none_or(|days| days <= LOCKUP_DAYS_MAX);
+        let is_near = self.closes_at.is_none_or(|at| at.0.year() <= CLOSING_YEAR_MAX);
+        let is_period = self.cooling_off.flatten().is_none_or(|own| own.hours >= 0);
+        let (longest, latest) = (
+            format!("The lockup can be at most {LOCKUP_DAYS_MAX} days."),
+            format!("The year can be at most {CLOSING_YEAR_MAX}."),
+        );
+        Problem::all([
+            check_that(has_days, "/lockup/days", "required", "Give days exactly if the lockup is enabled."),
+            check_that(is_period_of_days, "/lockup/days", "below_minimum", "Days cannot be negative."),
+            check_that(is_short, "/lockup/days", "above_maximum", longest),
+            check_that(is_near, "/closes_at", "above_maximum", latest),
+            check_that(is_period, "/cooling_off/hours", "below_minimum", "Cooling-off hours cannot be negative."),
+            check_countries("/allowed_countries", self.allowed_countries.as_deref()),
+            check_countries("/blocked_countries", self.blocked_countries.as_deref()),
+        ])
     }
 
     /// The named chain, if there is one.
@@ -286,6 +282,14 @@ impl Terms {
         set(&mut o.one_subscription_per_investor, self.one_subscription_per_investor);
         set(&mut o.payment_methods, self.payment_methods.map(|list| words(&list)));
     }
+}
+
+fn check_countries(pointer: &'static str, list: Option<&[String]>) -> Result<()> {
+    let blank = |code: &String| code.is_empty() || code.contains(char::is_whitespace);
+    if list.is_some_and(|list| list.len() > COUNTRIES_MAX || list.iter().any(blank)) {
+        return Err(Problem::field(pointer, "country_format", "Use ISO 3166-1 country codes such as DE."));
+    }
+    Ok(())
 }
 
 fn set<T>(field: &mut T, given: Option<T>) {

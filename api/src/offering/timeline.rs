@@ -25,7 +25,7 @@ pub struct EventView {
     #[serde(rename = "type")]
     #[schema(example = "offering.published")]
     kind: String,
-    at: Instant,
+    created_at: Instant,
     version: i64,
     #[schema(value_type = Option<Status>)]
     status: Option<String>,
@@ -47,7 +47,7 @@ fn item(e: &Event, staff: bool) -> EventView {
     EventView {
         id: e.id.clone(),
         kind: e.name.clone(),
-        at: Instant(e.created_at),
+        created_at: Instant(e.created_at),
         version: e.sequence,
         status: text("status"),
         from: text("from"),

@@ -81,8 +81,7 @@ pub async fn create(
 
 impl Form for Draft {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        self.terms.must_be_whole()?;
-        self.terms.check()
+        Problem::all([self.terms.must_be_whole(), self.terms.check()])
     }
 }
 

@@ -26,7 +26,7 @@ use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::change::{ChangeRequest, check_reason};
 use crate::field::amount::Amount;
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
 use crate::http::pages::Parameters;
 use crate::http::version::{self, IfMatch, etag};
@@ -45,6 +45,13 @@ pub struct Limits {
     mint_dual_control_threshold: Amount,
     /// Payouts with at least this total need two people.
     payout_dual_control_threshold: Amount,
+    /// All mints of one day that reach this amount need two people, whatever their offerings. Currencies count at par.
+    mint_platform_dual_control_threshold: Amount,
+    /// All payouts of one day that reach this total need two people, whatever their offerings. Currencies count at par.
+    payout_platform_dual_control_threshold: Amount,
+    /// Days after which an investor may declare a higher income or net worth again. 0 means at any time.
+    #[schema(minimum = 0, maximum = 365)]
+    means_raise_days: u32,
     /// The smallest net amount that is paid. Smaller amounts are held.
     payout_dust_threshold: Amount,
     /// Days after the cooling-off period until a subscription must be paid.
@@ -81,6 +88,9 @@ impl Limits {
         Self {
             mint_dual_control_threshold: Amount(limits.mint_dual_control_threshold),
             payout_dual_control_threshold: Amount(limits.payout_dual_control_threshold),
+            mint_platform_dual_control_threshold: Amount(limits.mint_platform_dual_control_threshold),
+            payout_platform_dual_control_threshold: Amount(limits.payout_platform_dual_control_threshold),
+            means_raise_days: limits.means_raise_days,
             payout_dust_threshold: Amount(limits.payout_dust_threshold),
             payment_due_days: limits.payment_due_days,
             approval_hours: limits.approval_hours,
@@ -98,6 +108,9 @@ impl Limits {
         domain::Limits {
             mint_dual_control_threshold: self.mint_dual_control_threshold.0,
             payout_dual_control_threshold: self.payout_dual_control_threshold.0,
+            mint_platform_dual_control_threshold: self.mint_platform_dual_control_threshold.0,
+            payout_platform_dual_control_threshold: self.payout_platform_dual_control_threshold.0,
+            means_raise_days: self.means_raise_days,
             payout_dust_threshold: self.payout_dust_threshold.0,
             payment_due_days: self.payment_due_days,
             approval_hours: self.approval_hours,
@@ -214,7 +227,7 @@ async fn shown(app: &App, tx: &mut Tx, found: Option<Policy>) -> Result<Policies
 #[serde(deny_unknown_fields)]
 pub struct LimitsRequest {
     limits: Limits,
-    #[schema(max_length = 500)]
+    #[schema(min_length = 1, max_length = 500)]
     reason: String,
     #[serde(skip)]
     base_version: i64,
@@ -242,8 +255,8 @@ pub async fn change(
 
 impl Form for LimitsRequest {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_reason(&self.reason)?;
-        Ok(self.limits.wanted().check()?)
+        let limits = self.limits.wanted().check().map_err(Problem::from);
+        Problem::all([check_reason(&self.reason), limits])
     }
 }
 

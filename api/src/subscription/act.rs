@@ -268,7 +268,7 @@ mod tests {
 
     fn refused<T: Form + Describes>(by: EndedBy, body: &Value) -> Option<(String, String)> {
         let read = crate::http::body::parse::<T>(body.to_string().as_bytes());
-        let problem = read.and_then(|body| body.to_move(by)).err()?.body("/", "req");
+        let problem = read.and_then(|body| body.to_move(by)).err()?.body("", "/", "req");
         let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
         Some((of("pointer"), of("code")))
     }

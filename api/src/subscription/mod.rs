@@ -15,6 +15,7 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::subscription::{self, Filter, Scope};
+use muniment_domain::total::Total;
 use muniment_domain::user::Role;
 use muniment_domain::{id, principal};
 use utoipa::IntoParams;
@@ -23,10 +24,11 @@ pub use record::View;
 
 use crate::access::principal::Principal;
 use crate::app::App;
-use crate::http::error::Result;
-use crate::http::pages::{Between, List, Page, Paging};
+use crate::code::Code;
+use crate::http::error::{Problem, Result};
+use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Scroll};
 use crate::http::version::etag;
-use crate::offering;
+use crate::offering::{self, brief};
 
 /// The subscriptions that a caller sees: staff all, investors their own, issuers the subscriptions of their offerings.
 pub fn scope(principal: &principal::Principal) -> Scope {
@@ -48,6 +50,9 @@ fn within(principal: &principal::Principal, parts: &[Role]) -> Scope {
     Scope::Own { user_id, issuer_id: principal.issuer_id.clone().filter(|_| is(Role::Issuer)) }
 }
 
+const FILTERS: [&str; 8] =
+    ["status", "offering_id", "investor_id", "wallet_address", "created_from", "created_to", "after", "expand"];
+
 /// The filters of the list of subscriptions.
 #[derive(IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -58,9 +63,18 @@ pub struct Filters {
     status: Option<String>,
     #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     offering_id: Option<String>,
-    /// The fields for staff.
+    /// Only for staff.
     #[param(pattern = "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
     investor_id: Option<String>,
+    /// The wallet that the units go to.
+    #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
+    wallet_address: Option<String>,
+    /// The id after which the page starts. `page` is then ignored.
+    #[param(pattern = "^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
+    after: Option<String>,
+    /// `offering` adds the offering to each subscription.
+    #[param(pattern = "^offering$")]
+    expand: Option<String>,
 }
 
 /// List subscriptions, newest first.
@@ -68,22 +82,34 @@ pub struct Filters {
     get,
     path = "/v1/subscriptions",
     params(Filters, Between, Paging),
-    responses((status = 200, body = List<View>)),
+    responses((status = 200, body = Scroll<View>)),
 )]
-pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<List<View>>> {
-    let mut filters = vec!["status", "offering_id", "created_from", "created_to"];
-    if principal.roles.is_staff() {
-        filters.push("investor_id");
+pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: Uri) -> Result<Json<Scroll<View>>> {
+    let (asked, parameters) = Page::read(&uri, &FILTERS)?;
+    if !principal.roles.is_staff() && parameters.text("investor_id").is_some() {
+        return Err(Problem::new(Code::RoleForbidden, "Only staff can use the parameter investor_id."));
     }
-    let (asked, parameters) = Page::read(&uri, &filters)?;
     let filter = Filter {
         statuses: parameters.words("status")?,
         offering_id: parameters.id("offering_id", "off")?,
         investor_id: parameters.id("investor_id", "inv")?,
+        wallet_address: parameters.hex("wallet_address", 40)?,
+        after: parameters.id("after", "sub")?,
         created: parameters.created()?,
         ..Filter::default()
     };
-    page(&mut app.db.read().await?, &scope(&principal), &filter, asked).await
+    let mut tx = app.db.read().await?;
+    let Json(mut listed) = page(&mut tx, &scope(&principal), &filter, asked).await?;
+    expand(&mut tx, &parameters, &mut listed.data).await?;
+    Ok(Json(listed))
+}
+
+/// Adds the offering to each subscription, if the request asks for it.
+async fn expand(tx: &mut Tx, parameters: &Parameters, views: &mut [View]) -> Result<()> {
+    let ids = views.iter().map(|view| view.offering_id.as_str());
+    let offerings = brief::expanded(tx, parameters, ids).await?;
+    views.iter_mut().for_each(|view| view.offering = offerings.get(&view.offering_id).cloned());
+    Ok(())
 }
 
 /// List the subscriptions of an offering, newest first.
@@ -92,41 +118,54 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/subscriptions",
-    params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "accepted"), Between, Paging),
-    responses((status = 200, body = List<View>)),
+    params(("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "accepted"), ("after" = Option<String>, Query, description = "The id after which the page starts. `page` is then ignored.", pattern = "^sub_[0-7][0-9a-hjkmnp-tv-z]{25}$"), Between, Paging),
+    responses((status = 200, body = Scroll<View>)),
 )]
 pub async fn of_offering(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Principal,
     uri: Uri,
-) -> Result<Json<List<View>>> {
-    let (asked, parameters) = Page::read(&uri, &["status", "created_from", "created_to"])?;
+) -> Result<Json<Scroll<View>>> {
+    let (asked, parameters) = Page::read(&uri, &["status", "created_from", "created_to", "after"])?;
+    let after = parameters.id("after", "sub")?;
     let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let mut tx = app.db.read().await?;
     offering::find_run_by(&mut tx, &principal, &id).await?;
-    let filter = Filter { statuses, created, offering_id: Some(id), ..Filter::default() };
+    let filter = Filter { statuses, created, after, offering_id: Some(id), ..Filter::default() };
     page(&mut tx, &Scope::All, &filter, asked).await
 }
 
-async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<List<View>>> {
-    let (rows, total) = subscription::list(tx, scope, filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.iter().map(|row| record::item(row, tx.now())), total)))
+async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result<Json<Scroll<View>>> {
+    let asked = Continued::of(page, filter.after.as_deref());
+    let mut rows = subscription::list(tx, scope, filter, asked.limit(), asked.offset()).await?;
+    let total = match (asked.counts(), Total::from_page(rows.len(), asked.limit(), asked.offset())) {
+        (false, _) => None,
+        (true, Some(total)) => Some(total),
+        (true, None) => Some(subscription::count(tx, scope, filter, asked.offset()).await?),
+    };
+    let next_after = asked.cut(&mut rows, |row| &row.subscription.id);
+    let data = rows.iter().map(|row| record::item(row, tx.now())).collect();
+    Ok(Json(asked.list(data, next_after, total)))
 }
 
 /// Read a subscription.
 #[utoipa::path(
     get,
     path = "/v1/subscriptions/{id}",
+    params(("expand" = Option<String>, Query, description = "`offering` adds the offering.", pattern = "^offering$", example = "offering")),
     responses((status = 200, body = View, headers(("ETag")))),
 )]
 pub async fn detail(
     State(app): State<App>,
     Path(id): Path<String>,
     Principal(principal): Principal,
+    uri: Uri,
 ) -> Result<Response> {
+    let parameters = Parameters::read(&uri, &["expand"])?;
     let mut tx = app.db.read().await?;
-    let (version, body) = shown(&mut tx, &scope(&principal), &id).await?;
+    let (version, mut body) = shown(&mut tx, &scope(&principal), &id).await?;
+    expand(&mut tx, &parameters, std::slice::from_mut(&mut body)).await?;
     let kept = [(header::ETAG, etag(version)), (header::CACHE_CONTROL, "no-store".to_owned())];
     Ok((kept, Json(body)).into_response())
 }

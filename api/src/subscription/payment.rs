@@ -1,13 +1,16 @@
-//! `POST /v1/subscriptions/{id}/payments` and `/refund`: payments, recorded once for each bank reference.
+//! `/v1/subscriptions/{id}/payments` and `/refund`: payments, recorded once for each bank reference.
 
+use axum::Json;
 use axum::extract::{Path, State};
+use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::PaymentMethod;
-use muniment_domain::subscription::{Payment, PaymentKind, Scope};
+use muniment_domain::subscription::{self as domain, Payment, PaymentKind, Scope};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;
 use muniment_workflows::subscription::Receipt;
@@ -15,7 +18,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::{View, shown};
+use super::{View, scope, shown};
+use crate::access::principal::Principal;
 use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -23,8 +27,9 @@ use crate::change::submission::{Form, Submission};
 use crate::field::amount::Amount;
 use crate::field::id::location;
 use crate::field::name::is_hidden;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
+use crate::http::pages::Parameters;
 
 const REFERENCE_CHARACTERS_MAX: usize = 140;
 
@@ -96,10 +101,11 @@ pub async fn refund(
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        if self.amount.0.minor() == 0 {
-            return Err(Problem::field("/amount", "below_minimum", "The amount must be greater than zero."));
-        }
-        check_reference(&self.external_reference)
+        let is_above = self.amount.0.minor() > 0;
+        Problem::all([
+            check_that(is_above, "/amount", "below_minimum", "The amount must be greater than zero."),
+            check_reference(&self.external_reference),
+        ])
     }
 }
 
@@ -169,6 +175,64 @@ async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain:
     });
     let location = (status == 201).then(|| location(&payment.subscription_id));
     Ok(Answer { status, location, body: body.to_string() })
+}
+
+/// List the payments and refunds of a subscription, oldest first.
+#[utoipa::path(
+    get,
+    path = "/v1/subscriptions/{id}/payments",
+    responses((status = 200, body = Payments)),
+    extensions(("x-codes" = json!(["unknown_parameter"]))),
+)]
+pub async fn list(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    Principal(principal): Principal,
+    uri: Uri,
+) -> Result<Json<Payments>> {
+    Parameters::read(&uri, &[])?;
+    let mut tx = app.db.read().await?;
+    id::check("sub", &id)?;
+    domain::listed(&mut tx, &scope(&principal), &id).await?;
+    let data = domain::payments(&mut tx, &id).await?.iter().map(line).collect();
+    Ok(Json(Payments { data }))
+}
+
+/// All payments of a subscription.
+#[derive(Serialize, ToSchema)]
+pub struct Payments {
+    data: Vec<Line>,
+}
+
+/// A payment or a refund.
+#[derive(Serialize, ToSchema)]
+#[schema(as = Payment)]
+pub struct Line {
+    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    id: String,
+    subscription_id: String,
+    #[serde(rename = "type")]
+    kind: PaymentKind,
+    amount: Amount,
+    #[schema(example = "bank_transfer")]
+    method: String,
+    external_reference: String,
+    received_at: Instant,
+    created_at: Instant,
+}
+
+/// Shows a payment or a refund.
+pub fn line(p: &Payment) -> Line {
+    Line {
+        id: p.id.clone(),
+        subscription_id: p.subscription_id.clone(),
+        kind: p.kind,
+        amount: Amount(Money::from_minor(p.amount)),
+        method: p.method.clone(),
+        external_reference: p.external_reference.clone(),
+        received_at: Instant(p.received_at),
+        created_at: Instant(p.created_at),
+    }
 }
 
 /// The recorded payment with the subscription.

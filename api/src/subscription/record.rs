@@ -10,6 +10,7 @@ use utoipa::ToSchema;
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::http::instant::Instant;
+use crate::offering::brief;
 
 /// A subscription. Its conditions, its cooling-off period and the progress of its mint are computed when it is read.
 #[derive(Serialize, ToSchema)]
@@ -18,8 +19,12 @@ pub struct View {
     subscription_id: String,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
-    offering_id: String,
+    pub offering_id: String,
     offering_name: String,
+    /// The offering. Only with `expand=offering`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    pub offering: Option<brief::View>,
     investor_id: String,
     status: Status,
     status_reason: Option<String>,
@@ -73,10 +78,23 @@ struct Paid {
 /// A condition of the mint.
 #[derive(Serialize, ToSchema)]
 struct Gate {
-    #[schema(example = "kyc_required")]
-    code: &'static str,
+    code: GateCode,
     /// Whether the condition is met.
     satisfied: bool,
+}
+
+/// What must be met. A mint that skips the subscription for it names the same code.
+#[derive(Clone, Copy, Serialize, ToSchema)]
+#[schema(as = SubscriptionGate)]
+#[serde(rename_all = "snake_case")]
+enum GateCode {
+    CoolingOffActive,
+    ReconfirmationRequired,
+    PaymentRequired,
+    KycRequired,
+    WalletRequired,
+    WalletUnverified,
+    AcceptanceRequired,
 }
 
 /// The progress of the mint.
@@ -105,6 +123,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
         id: s.id.clone(),
         offering_id: s.offering_id.clone(),
         offering_name: row.offering_name.clone(),
+        offering: None,
         investor_id: s.investor_id.clone(),
         status: s.status,
         status_reason: s.status_reason.clone(),
@@ -155,13 +174,13 @@ fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
     }
     let taken = matches!(s.status, Status::Accepted | Status::Minted);
     let gates = [
-        ("cooling_off_active", !is_cooling_off(row, now)),
-        ("reconfirmation_required", s.status != Status::PendingReconfirmation),
-        ("payment_required", taken || s.net_received() == s.amount),
-        ("kyc_required", s.status == Status::Minted || row.kyc_status == "approved"),
-        ("wallet_required", s.wallet_address.is_some()),
-        ("wallet_unverified", taken || row.wallet_verified_at.is_some()),
-        ("acceptance_required", taken),
+        (GateCode::CoolingOffActive, !is_cooling_off(row, now)),
+        (GateCode::ReconfirmationRequired, s.status != Status::PendingReconfirmation),
+        (GateCode::PaymentRequired, taken || s.net_received() == s.amount),
+        (GateCode::KycRequired, s.status == Status::Minted || row.kyc_status == "approved"),
+        (GateCode::WalletRequired, s.wallet_address.is_some()),
+        (GateCode::WalletUnverified, taken || row.wallet_verified_at.is_some()),
+        (GateCode::AcceptanceRequired, taken),
     ];
     gates.into_iter().map(|(code, satisfied)| Gate { code, satisfied }).collect()
 }

@@ -16,6 +16,7 @@ pub fn routes() -> Vec<Route> {
         route!(wallet::change_wallet, OWN_SUBSCRIPTIONS),
         route!(act::cancel, WITHDRAWING),
         route!(act::reconfirm, OWN_SUBSCRIPTIONS),
+        route!(payment::list, SUBSCRIPTIONS).own_rows(),
         route!(payment::payments, PAYMENTS).requires_idempotency_key(),
         route!(act::accept, TAKING),
         route!(act::reject, TAKING),

@@ -15,7 +15,7 @@ use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::id::check_offering_id;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::operation;
 
 /// How long a name is.
@@ -32,6 +32,7 @@ pub struct Body {
     #[schema(pattern = "^[A-Z0-9]{2,11}$", example = "SOLAR")]
     symbol: Option<String>,
     caps: Option<Caps>,
+    #[schema(min_items = 1, max_items = 32)]
     partitions: Option<Vec<Partition>>,
 }
 
@@ -77,25 +78,20 @@ pub async fn deploy_token(State(app): State<App>, submission: Submission<Body>) 
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_offering_id(&self.offering_id)?;
-        if self.name.as_ref().is_some_and(|name| !NAME_CHARACTERS.contains(&name.trim().chars().count())) {
-            return Err(Problem::field("/name", "length_out_of_range", "The name must have 3 to 160 characters."));
-        }
+        let is_name = self.name.as_ref().is_none_or(|name| NAME_CHARACTERS.contains(&name.trim().chars().count()));
         let is_symbol = |text: &String| {
             (2..=11).contains(&text.len())
                 && text.bytes().all(|byte| byte.is_ascii_uppercase() || byte.is_ascii_digit())
         };
-        if self.symbol.as_ref().is_some_and(|text| !is_symbol(text)) {
-            return Err(Problem::field(
-                "/symbol",
-                "symbol_format",
-                "The symbol must have 2 to 11 capital letters and digits.",
-            ));
-        }
-        if self.caps.as_ref().and_then(|caps| caps.holder_cap).is_some_and(|cap| cap < 1) {
-            return Err(Problem::field("/caps/holder_cap", "below_minimum", "At least one holder must be allowed."));
-        }
-        Ok(())
+        let is_symbol = self.symbol.as_ref().is_none_or(is_symbol);
+        let is_cap = self.caps.as_ref().and_then(|caps| caps.holder_cap).is_none_or(|cap| cap >= 1);
+        let symbol = "The symbol must have 2 to 11 capital letters and digits.";
+        Problem::all([
+            check_offering_id(&self.offering_id),
+            check_that(is_name, "/name", "length_out_of_range", "The name must have 3 to 160 characters."),
+            check_that(is_symbol, "/symbol", "symbol_format", symbol),
+            check_that(is_cap, "/caps/holder_cap", "below_minimum", "At least one holder must be allowed."),
+        ])
     }
 }
 

@@ -19,7 +19,7 @@ use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::field::id::{check_offering_id, location};
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 const SUBSCRIPTIONS_MAX: usize = 1_000;
@@ -59,31 +59,31 @@ pub async fn trigger_mint(State(app): State<App>, submission: Submission<Body>) 
 
 impl Form for Body {
     fn check(&self, now: DateTime<Utc>) -> Result<()> {
-        check_offering_id(&self.offering_id)?;
-        if self.lockup.as_ref().is_some_and(|lockup| lockup.release_at.0 <= now) {
-            return Err(Problem::field("/lockup/release_at", "below_minimum", "The lock must end in the future."));
-        }
-        let Some(ids) = &self.subscription_ids else { return Ok(()) };
-        if ids.is_empty() {
-            let detail = "Name at least one subscription, or leave the field out to mint every accepted one.";
-            return Err(Problem::field("/subscription_ids", "below_minimum", detail));
-        }
-        if ids.len() > SUBSCRIPTIONS_MAX {
-            let detail = format!("At most {SUBSCRIPTIONS_MAX} subscriptions can be named.");
-            return Err(Problem::field("/subscription_ids", "above_maximum", detail));
-        }
-        let mut seen = std::collections::BTreeSet::new();
-        for (index, text) in ids.iter().enumerate() {
-            let pointer = format!("/subscription_ids/{index}");
-            if id::check("sub", text).is_err() {
-                return Err(Problem::field(pointer, "id_format", "The id of a subscription looks like sub_01k…."));
-            }
-            if !seen.insert(text) {
-                return Err(Problem::field(pointer, "duplicate", "The subscription is named twice."));
-            }
-        }
-        Ok(())
+        let is_ahead = self.lockup.as_ref().is_none_or(|lockup| lockup.release_at.0 > now);
+        Problem::all([
+            check_offering_id(&self.offering_id),
+            check_that(is_ahead, "/lockup/release_at", "below_minimum", "The lock must end in the future."),
+            self.subscription_ids.as_deref().map_or(Ok(()), check_subscription_ids),
+        ])
     }
+}
+
+fn check_subscription_ids(ids: &[String]) -> Result<()> {
+    if ids.is_empty() {
+        let detail = "Name at least one subscription, or leave the field out to mint every accepted one.";
+        return Err(Problem::field("/subscription_ids", "below_minimum", detail));
+    }
+    if ids.len() > SUBSCRIPTIONS_MAX {
+        let detail = format!("At most {SUBSCRIPTIONS_MAX} subscriptions can be named.");
+        return Err(Problem::field("/subscription_ids", "above_maximum", detail));
+    }
+    let mut seen = std::collections::BTreeSet::new();
+    Problem::all(ids.iter().enumerate().map(|(index, text)| {
+        let pointer = format!("/subscription_ids/{index}");
+        let is_id = id::check("sub", text).is_ok();
+        check_that(is_id, pointer.as_str(), "id_format", "The id of a subscription looks like sub_01k….")?;
+        check_that(seen.insert(text), pointer, "duplicate", "The subscription is named twice.")
+    }))
 }
 
 impl ChangeRequest for Body {
@@ -145,7 +145,7 @@ struct Page {
 /// A subscription that is not minted, with the reason.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SkippedSubscription)]
-struct Skipped {
+pub struct Skipped {
     subscription_id: String,
     #[schema(example = "wallet_required")]
     code: &'static str,
@@ -168,7 +168,8 @@ fn answer(accepted: &mint::Accepted) -> Answer {
     Answer { status: 202, location: Some(location), body: body.to_string() }
 }
 
-fn skipped(skipped: &[mint::Skipped]) -> Vec<Skipped> {
+/// The subscriptions that are not minted, with the reasons.
+pub fn skipped(skipped: &[mint::Skipped]) -> Vec<Skipped> {
     skipped.iter().map(|s| Skipped { subscription_id: s.subscription_id.clone(), code: s.code }).collect()
 }
 
@@ -182,7 +183,7 @@ mod tests {
             subscription_ids: Some(ids.iter().map(|&id| id.to_owned()).collect()),
             lockup: None,
         };
-        let problem = body.check(DateTime::UNIX_EPOCH).err()?.body("/", "req");
+        let problem = body.check(DateTime::UNIX_EPOCH).err()?.body("", "/", "req");
         problem["errors"][0]["pointer"].as_str().map(str::to_owned)
     }
 

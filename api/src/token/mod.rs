@@ -2,6 +2,7 @@
 
 pub mod deploy;
 pub mod mint;
+mod mint_preview;
 mod routes;
 pub mod view;
 

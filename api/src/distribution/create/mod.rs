@@ -25,7 +25,7 @@ use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::cause::Partition;
 use crate::field::id::{check_offering_id, location};
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant;
 
 const MEMO_CHARACTERS_MAX: usize = 500;
@@ -47,11 +47,11 @@ pub struct Body {
     per_unit_amount: Option<Amount>,
     /// The record date: a date, which ends at midnight in the offering's time zone (`utc_offset_minutes`), or a time.
     #[serde(deserialize_with = "moment")]
-    #[schema(value_type = String, example = "2026-12-31")]
+    #[schema(value_type = String, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.+)?$", example = "2026-12-31")]
     record_date: DateOrTime,
     /// The payment date: a date, which means its first second in the offering's time zone, or a time.
     #[serde(deserialize_with = "moment")]
-    #[schema(value_type = String, example = "2027-01-15")]
+    #[schema(value_type = String, pattern = "^[0-9]{4}-[0-9]{2}-[0-9]{2}(T.+)?$", example = "2027-01-15")]
     payment_date: DateOrTime,
     payout_token: Option<Typed>,
     partition: Option<Partition>,
@@ -102,35 +102,38 @@ pub async fn create(
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        check_offering_id(&self.offering_id)?;
+        let is_partition = self.partition.is_none_or(|p| (1..=PARTITIONS_MAX).contains(&p.0));
+        let is_list = self.excluded_addresses.as_ref().is_none_or(|wallets| wallets.len() <= EXCLUDED_MAX);
+        let is_memo = self.memo.as_ref().is_none_or(|memo| memo.chars().count() <= MEMO_CHARACTERS_MAX);
+        let most = format!("At most {EXCLUDED_MAX} wallets can be excluded.");
+        let longest = format!("The memo can have at most {MEMO_CHARACTERS_MAX} characters.");
+        Problem::all([
+            check_offering_id(&self.offering_id),
+            self.check_amounts(),
+            check_that(is_partition, "/partition", "partition_unknown", "The partition must be from 1 to 32."),
+            check_that(is_list, "/excluded_addresses", "count_out_of_range", most),
+            check_that(is_memo, "/memo", "above_maximum", longest),
+        ])
+    }
+}
+
+impl Body {
+    fn check_amounts(&self) -> Result<()> {
         match (self.total_amount, self.per_unit_amount) {
             (Some(_), Some(_)) => {
                 let detail = "Give either total_amount or per_unit_amount, not both.";
-                return Err(Problem::field("/per_unit_amount", "conflict", detail));
+                Err(Problem::field("/per_unit_amount", "conflict", detail))
             }
             (None, None) => {
                 let detail = "Give either total_amount or per_unit_amount.";
-                return Err(Problem::field("/total_amount", "required", detail));
+                Err(Problem::field("/total_amount", "required", detail))
             }
             (total, each) => {
                 let pointer = if total.is_some() { "/total_amount" } else { "/per_unit_amount" };
-                if total.or(each).is_some_and(|amount| amount.0.minor() == 0) {
-                    return Err(Problem::field(pointer, "below_minimum", "The amount must be greater than zero."));
-                }
+                let is_above = total.or(each).is_none_or(|amount| amount.0.minor() > 0);
+                check_that(is_above, pointer, "below_minimum", "The amount must be greater than zero.")
             }
         }
-        if self.partition.is_some_and(|p| !(1..=PARTITIONS_MAX).contains(&p.0)) {
-            return Err(Problem::field("/partition", "partition_unknown", "The partition must be from 1 to 32."));
-        }
-        if self.excluded_addresses.as_ref().is_some_and(|wallets| wallets.len() > EXCLUDED_MAX) {
-            let detail = format!("At most {EXCLUDED_MAX} wallets can be excluded.");
-            return Err(Problem::field("/excluded_addresses", "count_out_of_range", detail));
-        }
-        if self.memo.as_ref().is_some_and(|memo| memo.chars().count() > MEMO_CHARACTERS_MAX) {
-            let detail = format!("The memo can have at most {MEMO_CHARACTERS_MAX} characters.");
-            return Err(Problem::field("/memo", "above_maximum", detail));
-        }
-        Ok(())
     }
 }
 

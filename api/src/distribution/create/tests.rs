@@ -13,7 +13,7 @@ fn refused(change: Value) -> Option<(String, String)> {
         }
     }
     let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
-    let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("/", "req");
+    let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("", "/", "req");
     let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
     Some((of("pointer"), of("code")))
 }

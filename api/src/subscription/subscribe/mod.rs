@@ -6,17 +6,17 @@ use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::Offering;
+use muniment_domain::offering::choice::PaymentMethod;
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{Status, Subscription, eligibility};
+use muniment_domain::{Error, id};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;
 use muniment_workflows::subscription::{Preview, SubscribeRequest};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
 use utoipa::ToSchema;
 
 use crate::app::App;
@@ -27,7 +27,7 @@ use crate::code::Code;
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::id::location;
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::{self, Instant};
 use crate::http::pages::Parameters;
 
@@ -109,26 +109,25 @@ impl Body {
 
 impl Form for Body {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        let too_long = |text: &String, most| text.chars().count() > most;
-        if self.reference.as_ref().is_some_and(|text| too_long(text, REFERENCE_CHARACTERS_MAX)) {
-            let detail = format!("The reference can have at most {REFERENCE_CHARACTERS_MAX} characters.");
-            return Err(Problem::field("/reference", "above_maximum", detail));
-        }
+        let fits = |text: &String, most| text.chars().count() <= most;
+        let is_reference = self.reference.as_ref().is_none_or(|text| fits(text, REFERENCE_CHARACTERS_MAX));
+        let longest = format!("The reference can have at most {REFERENCE_CHARACTERS_MAX} characters.");
         let said = &self.acknowledgements;
-        if said.len() > ACKNOWLEDGEMENTS_MAX || said.iter().any(|text| too_long(text, ACKNOWLEDGEMENT_CHARACTERS_MAX)) {
-            let detail = format!(
-                "At most {ACKNOWLEDGEMENTS_MAX} acknowledgements of {ACKNOWLEDGEMENT_CHARACTERS_MAX} characters each are allowed."
-            );
-            return Err(Problem::field("/acknowledgements", "above_maximum", detail));
-        }
-        let ids =
-            [("/investor_id", "inv", &self.investor_id), ("/consent_document_id", "doc", &self.consent_document_id)];
-        for (pointer, prefix, named) in ids {
-            if named.as_ref().is_some_and(|named| id::check(prefix, named).is_err()) {
-                return Err(Problem::field(pointer, "id_format", format!("use an id such as {prefix}_01k….")));
-            }
-        }
-        Ok(())
+        let are_said =
+            said.len() <= ACKNOWLEDGEMENTS_MAX && said.iter().all(|text| fits(text, ACKNOWLEDGEMENT_CHARACTERS_MAX));
+        let most = format!(
+            "At most {ACKNOWLEDGEMENTS_MAX} acknowledgements of {ACKNOWLEDGEMENT_CHARACTERS_MAX} characters each are allowed."
+        );
+        let named = |pointer, prefix, named: &Option<String>| {
+            let is_id = named.as_ref().is_none_or(|named| id::check(prefix, named).is_ok());
+            check_that(is_id, pointer, "id_format", format!("Use an id such as {prefix}_01k…."))
+        };
+        Problem::all([
+            check_that(is_reference, "/reference", "above_maximum", longest),
+            check_that(are_said, "/acknowledgements", "above_maximum", most),
+            named("/investor_id", "inv", &self.investor_id),
+            named("/consent_document_id", "doc", &self.consent_document_id),
+        ])
     }
 }
 
@@ -156,20 +155,36 @@ pub struct Created<'a> {
     currency: &'a str,
     #[schema(value_type = Option<Typed>)]
     wallet_address: Option<String>,
-    /// The account to pay to, the reference and the due date.
-    #[schema(value_type = Object, example = json!({ "method": "bank_transfer", "reference": "sub_01jc8yq3k5e9v8w2m4n6p7r9st", "amount": "25000.00" }))]
-    payment_instructions: Value,
+    /// Where to pay, and with which reference.
+    payment_instructions: PaymentInstructions<'a>,
     #[schema(format = DateTime)]
     created_at: String,
+}
+
+/// How to pay.
+#[derive(Serialize, ToSchema)]
+struct PaymentInstructions<'a> {
+    #[schema(value_type = Option<PaymentMethod>)]
+    method: Option<&'a str>,
+    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    reference: &'a str,
+    #[schema(value_type = Amount)]
+    amount: String,
+    currency: &'a str,
+    #[schema(value_type = Option<Instant>)]
+    due_at: Option<String>,
 }
 
 impl<'a> Created<'a> {
     fn of(offering: &'a Offering, s: &'a Subscription) -> Self {
         let amount = Money::from_minor(s.amount).to_string();
-        let payment_instructions = json!({
-            "method": s.payment_method, "reference": s.id, "amount": amount, "currency": offering.currency,
-            "due_at": instant::optional(s.payment_due_at),
-        });
+        let payment_instructions = PaymentInstructions {
+            method: s.payment_method.as_deref(),
+            reference: &s.id,
+            amount: amount.clone(),
+            currency: &offering.currency,
+            due_at: instant::optional(s.payment_due_at),
+        };
         Self {
             subscription_id: &s.id,
             status: s.status,
@@ -193,9 +208,8 @@ pub struct Previewed {
     dry_run: bool,
     /// Whether the investor may subscribe.
     eligible: bool,
-    /// The checks that were made, each with its result.
-    #[schema(value_type = Vec<Object>, example = json!([{ "code": "kyc_required", "passed": true }]))]
-    checks: Value,
+    /// The rules, each with its result.
+    checks: Vec<Checked>,
     offering_id: String,
     amount: Amount,
     currency: String,
@@ -206,6 +220,34 @@ pub struct Previewed {
     payment_due_at: Instant,
 }
 
+/// A rule with its result.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EligibilityCheck)]
+struct Checked {
+    /// The name of the rule.
+    #[schema(example = "kyc")]
+    rule: String,
+    /// Whether the rule is met.
+    passed: bool,
+    /// The code with which a request would be refused: of a problem (`Code`) or of a field (`InvalidFieldCode`). Null if the rule is met.
+    #[schema(example = "kyc_required")]
+    code: Option<String>,
+    /// Why it is not met, and what to do. Null if it is.
+    detail: Option<String>,
+}
+
+impl Checked {
+    fn of(check: &eligibility::Check) -> Self {
+        let why = check.refused.as_ref().and_then(Error::refusal);
+        Self {
+            rule: check.rule.to_owned(),
+            passed: check.refused.is_none(),
+            code: why.map(|(code, _)| code.to_string()),
+            detail: why.map(|(_, detail)| detail.to_owned()),
+        }
+    }
+}
+
 fn shown(asked: &SubscribeRequest, preview: &Preview) -> Previewed {
     let offering = &preview.offering;
     let decimals = offering.decimals();
@@ -213,7 +255,7 @@ fn shown(asked: &SubscribeRequest, preview: &Preview) -> Previewed {
     Previewed {
         dry_run: true,
         eligible: preview.checks.iter().all(|check| check.refused.is_none()),
-        checks: json!(eligibility::to_json(&preview.checks)),
+        checks: preview.checks.iter().map(Checked::of).collect(),
         offering_id: offering.id.clone(),
         amount: Amount(asked.amount),
         currency: offering.currency.clone(),

@@ -1,10 +1,12 @@
+use serde_json::{Value, json};
+
 use super::*;
 
 fn refused(change: Value) -> Option<(String, String)> {
     let mut body = json!({ "amount": "1500.00" });
     body.as_object_mut().unwrap().extend(change.as_object().unwrap().clone());
     let read = crate::http::body::parse::<Body>(body.to_string().as_bytes());
-    let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("/", "req");
+    let problem = read.and_then(|body| body.check(DateTime::UNIX_EPOCH)).err()?.body("", "/", "req");
     let of = |key: &str| problem["errors"][0][key].as_str().unwrap_or_default().to_owned();
     Some((of("pointer"), of("code")))
 }
@@ -43,7 +45,13 @@ fn answer_starts_with_the_fields_of_the_specification() {
         amount: "1500.00".to_owned(),
         currency: "EUR",
         wallet_address: None,
-        payment_instructions: json!({}),
+        payment_instructions: PaymentInstructions {
+            method: None,
+            reference: "sub_1",
+            amount: "1500.00".to_owned(),
+            currency: "EUR",
+            due_at: None,
+        },
         created_at: "2026-11-21T10:00:00.000Z".to_owned(),
     };
     let text = serde_json::to_string(&created).unwrap();

@@ -41,7 +41,7 @@ pub struct Facts {
     total_supply_base_units: String,
     caps: Caps,
     partitions: Vec<Partition>,
-    /// Whether all partitions are restricted. The contract stops transfers for each partition.
+    /// Whether the token is paused, or all of its partitions are restricted.
     paused: bool,
     block: AsOf,
 }
@@ -121,7 +121,7 @@ pub async fn facts(
             holder_cap: r.holder_cap,
         },
         partitions: shown.collect(),
-        paused: partitions.iter().all(|p| p.restricted),
+        paused: facts.paused || partitions.iter().all(|p| p.restricted),
         block: r.as_of(),
     }))
 }

@@ -53,7 +53,8 @@ pub struct Verdict {
     /// `ok`, or the reason why it is not allowed, such as `insufficient_transferable`.
     #[schema(example = "to_not_whitelisted")]
     reason_code: &'static str,
-    #[schema(example = "The receiver is not whitelisted.")]
+    /// The contract's own word for it.
+    #[schema(example = "to_not_whitelisted")]
     reason: String,
     block: AsOf,
 }

@@ -9,7 +9,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::token::view::TokenRead;
 use muniment_domain::db::Tx;
 use muniment_domain::offering::{self, Offering};
-use muniment_domain::{Code as Refusal, Error, money, token};
+use muniment_domain::{Code as Refusal, Error, chain, money, token};
 use muniment_workflows::engine::Network;
 use muniment_workflows::token::view::NoAnswer;
 use serde::Serialize;
@@ -57,11 +57,15 @@ impl<'a> Reading<'a> {
     async fn open(app: &'a App, offering: Offering) -> Result<Self> {
         let no_token = || Error::refused(Refusal::InvalidState, "The offering has no token yet.");
         let token = offering.token_address.ok_or_else(no_token)?.0;
-        let deployed = token::find(&mut app.db.read().await?, &offering.id).await?;
+        let mut tx = app.db.read().await?;
+        let deployed = token::find(&mut tx, &offering.id).await?;
+        let followed = chain::find(&mut tx, offering.chain_id).await?.map_or(0, |chain| chain.final_number);
+        drop(tx);
         let count =
             deployed.as_ref().and_then(|t| t.partitions.as_array()).and_then(|all| u32::try_from(all.len()).ok());
         let network = app.desk.network(offering.chain_id).ok_or_else(|| Problem::bare(Code::ChainUnavailable))?;
-        let block = app.token_views.head(network, app.db.clock().now()).await.map_err(problem)?;
+        let now = app.db.clock().now();
+        let block = app.token_views.head(network, followed.cast_unsigned(), now).await.map_err(problem)?;
         let partition_count = count.unwrap_or_else(|| u32::try_from(offering.partition_id).unwrap_or(0));
         Ok(Self {
             app,
