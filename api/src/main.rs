@@ -2,6 +2,7 @@
 
 mod access;
 mod account;
+mod alert;
 mod anchor_file;
 mod api_key;
 mod app;
@@ -13,6 +14,7 @@ mod cli;
 mod code;
 mod compliance;
 mod config;
+mod console;
 mod distribution;
 mod docs;
 mod error_page;
@@ -24,15 +26,19 @@ mod http;
 mod investor;
 mod issuer;
 mod mail;
+mod metrics;
+mod network;
 mod offering;
 mod openapi;
 mod operation;
 mod operator;
 mod policy;
+mod pulse;
 mod report;
 mod secrets;
 mod server;
 mod subscription;
+mod test_clock;
 mod token;
 mod user;
 mod webhook;
@@ -42,7 +48,8 @@ use std::process::ExitCode;
 use clap::Parser;
 use cli::arguments::{Admin, Arguments, Audit, Command, KeyCommand, KeysCommand, UserCommand};
 use cli::run::Roles;
-use cli::{admin, doctor, intervene, run};
+use cli::{admin, doctor, intervene, listen, run, trigger};
+use config::log::{Log, Start};
 use config::{Config, database, log};
 use failure::Failure;
 
@@ -60,36 +67,50 @@ async fn main() -> ExitCode {
 async fn start(Arguments { config, command }: Arguments) -> Result<(), Failure> {
     match command {
         Some(Command::Version) => println!("muniment {}", env!("CARGO_PKG_VERSION")),
+        // It speaks to an API anywhere, so it needs no configuration of one.
+        Some(Command::Listen(wanted)) => listen::run(&wanted).await?,
+        Some(Command::Trigger(wanted)) => {
+            let environment: Vec<_> = std::env::vars().collect();
+            trigger::run(&wanted, Config::is_for_production(config.as_deref(), &environment)).await?;
+        }
         Some(Command::OpenApi) => print!("{}", server::document::text()),
         command => {
             let environment: Vec<_> = std::env::vars().collect();
             let production = Config::is_for_production(config.as_deref(), &environment);
-            if command.is_none() && production {
+            if starts_demo(command.as_ref()) && production {
                 return Err(Failure::new(
                     "The production profile is set, but `muniment` without a command starts the demo. Use `muniment run`.",
                 ));
             }
             let config = Config::load(config.as_deref(), &environment)?;
-            log::install(&config, command.as_ref().is_some_and(Command::ends_by_itself))?;
+            let brief = command.as_ref().is_some_and(Command::ends_by_itself);
+            // The demo prepares itself with thousands of lines, which would push its invitation off the screen.
+            let quiet = starts_demo(command.as_ref()) && config.log == Config::default().log;
+            let log = log::install(&config, if brief || quiet { Start::Warnings } else { Start::Configured })?;
             match command {
-                None => demo(config).await?,
-                Some(command) => execute(command, config).await?,
+                None => demo(config, &log).await?,
+                Some(command) => execute(command, config, &log).await?,
             }
         }
     }
     Ok(())
 }
 
-async fn execute(command: Command, config: Config) -> Result<(), Failure> {
+#[cfg_attr(not(feature = "devchain"), allow(unused_variables, reason = "only the demo has another log"))]
+async fn execute(command: Command, config: Config, log: &Log) -> Result<(), Failure> {
     match command {
         Command::Run => run::run(config, Roles { api: true, worker: true }).await,
         Command::Api => run::run(config, Roles { api: true, worker: false }).await,
         Command::Worker => run::run(config, Roles { api: false, worker: true }).await,
         Command::Migrate => migrate(&config).await,
-        Command::Doctor => doctor::run(&config).await,
+        #[cfg(feature = "devchain")]
+        Command::Demo(cli::arguments::Demo { incident: Some(incident) }) => cli::demo::stage_incident(incident).await,
+        #[cfg(feature = "devchain")]
+        Command::Demo(cli::arguments::Demo { incident: None }) => demo(config, log).await,
+        Command::Doctor => diagnose(config).await,
         Command::Audit(Audit::Verify) => audit::verify_all(&config).await,
         Command::Admin(command) => administer(&command, &config).await,
-        Command::OpenApi | Command::Version => Ok(()),
+        Command::Listen(_) | Command::Trigger(_) | Command::OpenApi | Command::Version => Ok(()),
     }
 }
 
@@ -103,13 +124,36 @@ async fn administer(command: &Admin, config: &Config) -> Result<(), Failure> {
     }
 }
 
+/// Whether the demo starts, or something is done to it.
+fn starts_demo(command: Option<&Command>) -> bool {
+    match command {
+        None => true,
+        #[cfg(feature = "devchain")]
+        Some(Command::Demo(_)) => true,
+        Some(_) => false,
+    }
+}
+
 #[cfg(feature = "devchain")]
-async fn demo(config: Config) -> Result<(), Failure> {
-    cli::demo::run(config).await
+async fn diagnose(config: Config) -> Result<(), Failure> {
+    match cli::demo::known(&config).await? {
+        Some(known) => doctor::run(&known.config, Some(known.running_at.as_deref())).await,
+        None => doctor::run(&config, None).await,
+    }
 }
 
 #[cfg(not(feature = "devchain"))]
-async fn demo(_: Config) -> Result<(), Failure> {
+async fn diagnose(config: Config) -> Result<(), Failure> {
+    doctor::run(&config, None).await
+}
+
+#[cfg(feature = "devchain")]
+async fn demo(config: Config, log: &Log) -> Result<(), Failure> {
+    cli::demo::run(config, log).await
+}
+
+#[cfg(not(feature = "devchain"))]
+async fn demo(_: Config, _: &Log) -> Result<(), Failure> {
     Err(Failure::new("This build has no embedded chain. Name a command: `muniment --help` lists them."))
 }
 

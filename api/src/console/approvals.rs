@@ -1,0 +1,218 @@
+//! Approvals: what one person asked for and another decides, bound by the hash of exactly what will run.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery};
+use axum::http::{Method, StatusCode};
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use muniment_domain::money::Money;
+use muniment_domain::user::Role;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::console::desk::Desk;
+use crate::console::form::Form;
+use crate::console::frame::Frame;
+use crate::console::names::Names;
+use crate::console::{html, wording};
+use crate::http::error::Result;
+
+/// The address of this page.
+pub const PATH: &str = "/console/approvals";
+const DECIDERS: &[Role] = &[Role::Operator, Role::Admin];
+const ROWS: usize = 50;
+
+#[derive(Template)]
+#[template(path = "approvals.html")]
+struct Page {
+    frame: Frame,
+    list: Vec<Short>,
+    total: i64,
+    /// Whether these wait, and not those that are decided.
+    waiting: bool,
+    open: Option<Full>,
+    me: String,
+    acts: bool,
+    now: DateTime<Utc>,
+    key: String,
+    names: Names,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Short>,
+    pagination: Pagination,
+}
+
+#[derive(Deserialize)]
+struct Pagination {
+    total: i64,
+}
+
+#[derive(Deserialize)]
+struct Short {
+    id: String,
+    status: String,
+    action: String,
+    amount: Option<String>,
+    currency: Option<String>,
+    maker: String,
+    reason: Option<String>,
+    checker: Option<String>,
+    decision_reason: Option<String>,
+    operation_id: Option<String>,
+    payload_sha256: String,
+    created_at: DateTime<Utc>,
+    decided_at: Option<DateTime<Utc>>,
+    expires_at: DateTime<Utc>,
+    alone_from: Option<DateTime<Utc>>,
+    version: i64,
+}
+
+#[derive(Deserialize)]
+struct Full {
+    #[serde(flatten)]
+    short: Short,
+    payload: Option<Value>,
+    outlook: Option<Outlook>,
+}
+
+#[derive(Deserialize)]
+struct Outlook {
+    ok: bool,
+    code: Option<String>,
+    detail: Option<String>,
+}
+
+/// The list, with the first approval open.
+pub async fn list(desk: Desk, RawQuery(query): RawQuery) -> Result<Response> {
+    let waiting = query.as_deref() != Some("decided");
+    let (list, total) = read(&desk, waiting).await?;
+    let first = list.first().filter(|_| waiting).map(|first| first.id.clone());
+    shown(desk, list, total, waiting, first).await
+}
+
+/// One approval beside the list.
+pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
+    let (list, total) = read(&desk, true).await?;
+    shown(desk, list, total, true, Some(id)).await
+}
+
+async fn read(desk: &Desk, waiting: bool) -> Result<(Vec<Short>, i64)> {
+    let statuses = if waiting { "pending" } else { "approved,executed,execution_failed,rejected,expired,cancelled" };
+    let path = format!("/v1/approvals?limit={ROWS}&status={statuses}");
+    let listed: Listed = desk.read(&path).await?;
+    Ok((listed.data, listed.pagination.total))
+}
+
+async fn shown(desk: Desk, list: Vec<Short>, total: i64, waiting: bool, id: Option<String>) -> Result<Response> {
+    let open: Option<Full> = match id {
+        Some(id) => Some(desk.read(&format!("/v1/approvals/{id}")).await?),
+        None => None,
+    };
+    let seen = list.iter().chain(open.as_ref().map(|open| &open.short));
+    let people: Vec<&str> = seen.flat_map(|one| [Some(&*one.maker), one.checker.as_deref()]).flatten().collect();
+    let names = Names::of(&desk, people).await?;
+    let frame = Frame::of(&desk, PATH, "Approvals").await?;
+    let (me, acts, now, key) = (desk.person.0.user_id.clone(), desk.is_one_of(DECIDERS), desk.now(), desk.key());
+    Ok(html::page(StatusCode::OK, &Page { frame, list, total, waiting, open, me, acts, now, key, names }))
+}
+
+/// The decision. It names the version and the hash that the person saw.
+pub async fn decide(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Response> {
+    let approves = form.text("decision") == "approve";
+    let (verb, body, said) = match approves {
+        true => ("approve", approval(&form), "Approved. What was asked for runs now."),
+        false => ("reject", json!({ "comment": form.text("reason") }), "Rejected. Nothing runs."),
+    };
+    let version = format!("\"v{}\"", form.text("version"));
+    let path = format!("/v1/approvals/{id}/{verb}");
+    desk.change(Method::POST, &path, &form, &body, &[("if-match", &version)]).await?;
+    Ok(desk.done(PATH, said))
+}
+
+fn approval(form: &Form) -> Value {
+    let mut body = json!({ "payload_sha256": form.text("payload_sha256") });
+    if let Some(comment) = form.given("reason") {
+        body["comment"] = comment.into();
+    }
+    body
+}
+
+impl Page {
+    fn is_open(&self, short: &Short) -> bool {
+        self.open.as_ref().is_some_and(|open| open.short.id == short.id)
+    }
+
+    fn is_mine(&self, short: &Short) -> bool {
+        short.maker == self.me
+    }
+
+    fn may_decide(&self, open: &Full) -> bool {
+        let alone = open.short.alone_from.is_some_and(|from| from <= self.now);
+        self.acts && open.short.status == "pending" && (!self.is_mine(&open.short) || alone)
+    }
+
+    /// How long is left.
+    fn left(&self, short: &Short) -> String {
+        wording::span((short.expires_at - self.now).num_seconds())
+    }
+}
+
+impl Short {
+    fn what(&self) -> String {
+        wording::word(&self.action)
+    }
+
+    fn money(&self) -> Option<String> {
+        let amount = wording::long_digits(self.amount.as_ref()?);
+        Some(format!("{amount} {}", self.currency.as_deref().unwrap_or_default()))
+    }
+
+    /// The hash in groups of eight, of which the first and the last are read aloud.
+    fn groups(&self) -> (String, String, String) {
+        let hash = &self.payload_sha256;
+        if hash.len() != 64 || !hash.is_ascii() {
+            return (hash.clone(), String::new(), String::new());
+        }
+        let middle: Vec<_> = (1..7).map(|group| &hash[group * 8..group * 8 + 8]).collect();
+        (hash[..8].to_owned(), middle.join(" "), hash[56..].to_owned())
+    }
+}
+
+impl Full {
+    /// The fields of what will run, one a line.
+    fn intent(&self) -> Vec<(String, String)> {
+        let mut lines = Vec::new();
+        if let Some(payload) = &self.payload {
+            self.read(payload, &mut lines);
+        }
+        lines
+    }
+
+    /// Payloads hold totals in the smallest unit of their currency.
+    fn read(&self, fields: &Value, lines: &mut Vec<(String, String)>) {
+        let currency = self.short.currency.as_deref().unwrap_or_default();
+        for (name, value) in fields.as_object().into_iter().flatten().filter(|(name, _)| *name != "action") {
+            let shown = match value {
+                Value::Null => continue,
+                Value::Object(_) => {
+                    self.read(value, lines);
+                    continue;
+                }
+                Value::String(text) => text.clone(),
+                other => match other.as_i64().filter(|_| name.ends_with("_total")) {
+                    Some(minor) => {
+                        format!("{} {currency}", wording::long_digits(&Money::from_minor(minor).to_string()))
+                    }
+                    None => other.to_string(),
+                },
+            };
+            lines.push((wording::word(name), shown));
+        }
+    }
+
+    fn bytes(&self) -> String {
+        self.payload.as_ref().map(Value::to_string).unwrap_or_default()
+    }
+}

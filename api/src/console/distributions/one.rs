@@ -1,0 +1,396 @@
+//! One distribution: totals that add up, every page as an operation of its own, and every holder.
+
+use askama::Template;
+use axum::extract::{Path, RawQuery};
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse, Response};
+use serde::Deserialize;
+
+use super::acts::{ACTS, HOLDER};
+use super::{Facts, PATH, Totals};
+use crate::console::act::{self, OPERATORS, Thing};
+use crate::console::desk::Desk;
+use crate::console::form::Form;
+use crate::console::frame::Frame;
+use crate::console::list::{Asked, Listed};
+use crate::console::operations::About;
+use crate::console::pair::{Pair, States};
+use crate::console::record::{Facts as Card, Record, Section, fact};
+use crate::console::table::{Row, Table, amount, cell, short, state};
+use crate::console::{html, wording};
+use crate::http::error::Result;
+
+#[derive(Template)]
+#[template(path = "distribution.html")]
+struct Page {
+    frame: Frame,
+    record: Record,
+    parts: Vec<Part>,
+    proof: Option<(String, bool)>,
+}
+
+/// A part of the money: its name, colour, symbol, amount, and where it stands on the bar.
+struct Part {
+    name: &'static str,
+    tone: &'static str,
+    icon: &'static str,
+    amount: String,
+    status: &'static str,
+    from: i128,
+    width: i128,
+}
+
+#[derive(Deserialize)]
+struct Full {
+    #[serde(flatten)]
+    facts: Facts,
+    method: String,
+    memo: Option<String>,
+    snapshot_sha256: Option<String>,
+    entitlements_root: Option<String>,
+    problem: Option<Problem>,
+    approval: Option<Approval>,
+    payout_token: Coin,
+    funding_wallet: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Problem {
+    code: String,
+    detail: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Approval {
+    id: String,
+    status: String,
+}
+
+#[derive(Deserialize)]
+struct Coin {
+    symbol: String,
+}
+
+#[derive(Deserialize)]
+struct Operation {
+    id: String,
+    #[serde(flatten)]
+    states: States,
+    about: About,
+    needs_attention: bool,
+    tx_hash: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Entitlement {
+    id: String,
+    status: String,
+    hold_reason: Option<String>,
+    wallet_address: String,
+    balance_at_record: String,
+    gross_amount: String,
+    net_amount: String,
+    withholding_amount: String,
+    withholding_rate: String,
+    investor_id: Option<String>,
+    holder: Option<Holder>,
+}
+
+#[derive(Deserialize)]
+struct Holder {
+    display_name: Option<String>,
+    country: Option<String>,
+}
+
+const STATUSES: &[(&str, &str)] = &[
+    ("", "All"),
+    ("paid", "Paid"),
+    ("calculated,queued", "Open"),
+    ("held", "Held"),
+    ("failed", "Failed"),
+    ("excluded", "Excluded"),
+];
+
+/// The page.
+pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery) -> Result<Response> {
+    let full: Full = desk.read(&format!("/v1/distributions/{id}")).await?;
+    let asked = Asked::at(format!("{PATH}/{}", full.facts.id), query.as_deref());
+    let status = match asked.one_of("status", STATUSES) {
+        "" => String::new(),
+        status => format!("&status={status}"),
+    };
+    let path = format!("/v1/distributions/{id}/entitlements?limit=20&page={}{status}", asked.page());
+    let holders: Listed<Entitlement> = desk.read(&path).await?;
+    let operations = match desk.person.is_staff() {
+        true => desk.read::<Listed<Operation>>(&format!("/blockchain/operations?subject_id={id}&limit=50")).await?.data,
+        false => Vec::new(),
+    };
+    let mut record = record_of(&desk, &full, &operations);
+    if desk.person.is_staff() {
+        record.sections.push(pages(&operations));
+    }
+    record.sections.push(entitled(&desk, &asked, &full, &holders));
+    let frame = Frame::of(&desk, PATH, &record.name).await?;
+    let (parts, proof) = (parts(&full.facts.totals), proof(&full.facts.totals));
+    Ok(html::page(StatusCode::OK, &Page { frame, record, parts, proof }))
+}
+
+/// The report, as the API writes it.
+pub async fn report(desk: Desk, Path(id): Path<String>) -> Result<Response> {
+    let text = desk.read_text(&format!("/v1/distributions/{id}/report?format=csv")).await?;
+    let name =
+        format!("attachment; filename=\"{}.csv\"", id.replace(|c: char| !c.is_ascii_alphanumeric() && c != '_', ""));
+    let kind = "text/csv; charset=utf-8".to_owned();
+    Ok(([(header::CONTENT_TYPE, kind), (header::CONTENT_DISPOSITION, name)], text).into_response())
+}
+
+/// The page before an act.
+pub async fn sheet(
+    desk: Desk,
+    Path((id, word)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response> {
+    let full: Full = desk.read(&format!("/v1/distributions/{id}")).await?;
+    act::sheet(&desk, &thing(&full), act::find(&[ACTS, HOLDER].concat(), &word)?, query.as_deref()).await
+}
+
+/// The act.
+pub async fn act(desk: Desk, Path((id, word)): Path<(String, String)>, form: Form) -> Result<Response> {
+    let full: Full = desk.read(&format!("/v1/distributions/{id}")).await?;
+    act::carry_out(&desk, &form, &thing(&full), act::find(&[ACTS, HOLDER].concat(), &word)?).await
+}
+
+fn thing(full: &Full) -> Thing {
+    Thing {
+        nav: PATH,
+        above: "Distributions",
+        id: full.facts.id.clone(),
+        at: format!("{PATH}/{}", full.facts.id),
+        name: format!("{} of {}", wording::word(&full.facts.kind), full.facts.offering_name),
+        status: full.facts.status.clone(),
+        ..Thing::default()
+    }
+}
+
+fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
+    let facts = &full.facts;
+    let gross = facts.total_amount.as_deref().unwrap_or(&facts.totals.gross);
+    let holders = facts.holder_count.map(|count| format!(" to {}", wording::count(count, "holder", "holders")));
+    let needs = operations.iter().filter(|op| op.needs_attention).count();
+    let note = match (&full.problem, needs) {
+        (Some(problem), _) => Some(format!("{}: {}", problem.code, problem.detail.clone().unwrap_or_default())),
+        (None, 0) => None,
+        (None, 1) => Some("One page needs a person. The others go on by themselves.".to_owned()),
+        (None, many) => Some(format!("{many} pages need a person. The others go on by themselves.")),
+    };
+    let hash = |text: &Option<String>| text.as_deref().map_or_else(|| cell("not yet"), short);
+    let approval = full.approval.as_ref();
+    let decided =
+        approval.map_or_else(|| cell("none"), |a| state(&a.status).to(format!("/console/approvals/{}", a.id)));
+    let rows = vec![
+        fact("Offering", cell(&facts.offering_name).to(format!("/console/offerings/{}", facts.offering_id))),
+        fact("Record date", cell(wording::moment(facts.record_date))),
+        fact("Payment date", cell(wording::moment(facts.payment_date))),
+        fact("Method", cell(wording::word(&full.method))),
+        fact("Paid from", full.funding_wallet.as_deref().map_or_else(|| cell("the issuer's wallet"), short)),
+        fact("Approval", decided),
+        fact("Snapshot", hash(&full.snapshot_sha256)),
+        fact("List", hash(&full.entitlements_root)),
+        fact("Note", cell(full.memo.clone().unwrap_or_else(|| "none".to_owned()))),
+    ];
+    let mut links = vec![("Offering", format!("/console/offerings/{}", facts.offering_id))];
+    if desk.person.is_staff() {
+        links.push(("Report as CSV", format!("{PATH}/{}/report", facts.id)));
+    }
+    Record {
+        above: ("Distributions", PATH.to_owned()),
+        name: format!("{} {}", wording::digits(gross), facts.currency),
+        rest: format!("{}{}", facts.offering_name, holders.unwrap_or_default()),
+        state: Some(state(&facts.status)),
+        sub: format!("{}, paid in {}.", wording::word(&facts.kind), full.payout_token.symbol),
+        steps: steps(&facts.status),
+        note,
+        links,
+        facts: vec![Card { title: "Facts", right: wording::short_id(&facts.id), rows }],
+        offers: act::offers(desk, ACTS, &thing(full)),
+        ..Record::default()
+    }
+}
+
+/// What it went through.
+fn steps(status: &str) -> Vec<(String, &'static str)> {
+    let names = ["Draft", "Balances read", "Calculated", "Approved", "Executing", "Completed"];
+    let at = match status {
+        "draft" => 0,
+        "snapshotting" | "snapshotted" => 1,
+        "calculated" | "awaiting_approval" => 2,
+        "approved" => 3,
+        "executing" | "partially_completed" => 4,
+        "completed" => 6,
+        _ => return Vec::new(),
+    };
+    let look = |index: usize| {
+        if index < at {
+            "ok"
+        } else if index == at {
+            "now"
+        } else {
+            "next"
+        }
+    };
+    names.iter().enumerate().map(|(index, name)| ((*name).to_owned(), look(index))).collect()
+}
+
+/// The money by state. The bar is a thousand wide.
+fn parts(totals: &Totals) -> Vec<Part> {
+    let all = [
+        ("Paid", "done", "done", &totals.paid, "paid"),
+        ("To be paid", "net", "net", &totals.open, "calculated,queued"),
+        ("Held", "ours", "lock", &totals.held, "held"),
+        ("Failed", "failed", "failed", &totals.failed, "failed"),
+        ("Excluded", "none", "none", &totals.excluded, "excluded"),
+    ];
+    let net = cents(&totals.net).unwrap_or_default().max(1);
+    let mut from = 0;
+    let part =
+        |(name, tone, icon, amount, status): (&'static str, &'static str, &'static str, &String, &'static str)| {
+            let width = cents(amount).unwrap_or_default() * 1_000 / net;
+            let part = Part { name, tone, icon, amount: wording::digits(amount), status, from, width };
+            from += width;
+            part
+        };
+    all.into_iter().map(part).collect()
+}
+
+/// The sum in words, and whether it holds. None before anything is calculated.
+fn proof(totals: &Totals) -> Option<(String, bool)> {
+    let parts = [&totals.paid, &totals.open, &totals.held, &totals.failed, &totals.excluded];
+    let sum: Option<i128> = parts.iter().map(|text| cents(text)).sum();
+    let (net, withheld, gross) = (cents(&totals.net)?, cents(&totals.withholding)?, cents(&totals.gross)?);
+    let holds = sum == Some(net) && net + withheld == gross;
+    let shown: Vec<_> = parts.iter().map(|text| wording::digits(text)).collect();
+    let digits = |text: &String| wording::digits(text);
+    let text = format!(
+        "{} = {} net; with {} withheld, {} gross.",
+        shown.join(" + "),
+        digits(&totals.net),
+        digits(&totals.withholding),
+        digits(&totals.gross)
+    );
+    (gross > 0).then_some((text, holds))
+}
+
+/// An amount of two decimals as a number of cents.
+fn cents(text: &str) -> Option<i128> {
+    text.replace('.', "").parse().ok().filter(|_| text.split('.').nth(1).is_some_and(|rest| rest.len() == 2))
+}
+
+fn pages(operations: &[Operation]) -> Section {
+    let row = |op: &Operation| Row {
+        id: op.id.clone(),
+        cells: vec![
+            cell(op.about.sentence()).two(wording::short_id(&op.id)).to(format!("/console/operations/{}", op.id)),
+            cell("").paired(Pair::of(&op.states)),
+            op.tx_hash.as_deref().map_or_else(|| cell("none final"), short),
+            match op.needs_attention {
+                true => cell("Needs a person").toned("person", "person").to(format!("/console/operations/{}", op.id)),
+                false => cell(""),
+            },
+        ],
+    };
+    Section {
+        id: "pages",
+        title: "Pages",
+        small: "each is one operation, with a fate of its own".to_owned(),
+        table: Table {
+            columns: &[("Page", ""), ("Ours and the chain", ""), ("Transaction", "hide-s"), ("", "")],
+            rows: operations.iter().map(row).collect(),
+            empty: ("No page is paid yet.", "Executing makes a page for each group of holders."),
+        },
+        pages: (None, None),
+    }
+}
+
+fn entitled(desk: &Desk, asked: &Asked, full: &Full, holders: &Listed<Entitlement>) -> Section {
+    let acts = desk.is_one_of(OPERATORS);
+    let row = |one: &Entitlement| {
+        let name = one.holder.as_ref().and_then(|holder| holder.display_name.clone());
+        let country = one.holder.as_ref().and_then(|holder| holder.country.clone()).unwrap_or_default();
+        let name = name.unwrap_or_else(|| "Holder".to_owned());
+        let named = cell(name).two(country);
+        let named = match &one.investor_id {
+            Some(id) if desk.person.is_staff() => named.to(format!("/console/investors/{id}")),
+            _ => named,
+        };
+        let link = |word: &str, name: &str| cell(name).to(format!("{PATH}/{}/act/{word}?of={}", full.facts.id, one.id));
+        let (first, second) = match one.status.as_str() {
+            _ if !acts => (cell(""), cell("")),
+            "calculated" => (link("hold", "Hold…"), link("exclude", "Exclude…")),
+            "held" => (link("release", "Release…"), link("exclude", "Exclude…")),
+            "failed" => (link("pay-again", "Pay again…"), cell("")),
+            _ => (cell(""), cell("")),
+        };
+        Row {
+            id: one.id.clone(),
+            cells: vec![
+                named,
+                short(&one.wallet_address),
+                amount(&one.balance_at_record),
+                amount(&one.gross_amount),
+                amount(&one.withholding_amount).two(format!("{} %", one.withholding_rate)),
+                amount(&one.net_amount),
+                state(&one.status).two(one.hold_reason.as_deref().map(wording::word).unwrap_or_default()),
+                first,
+                second,
+            ],
+        }
+    };
+    let rows: Vec<Row> = holders.data.iter().map(row).collect();
+    let full_page = rows.len() == 20;
+    Section {
+        id: "holders",
+        title: "Holders",
+        small: wording::count(holders.pagination.total.unwrap_or_default(), "line", "lines"),
+        table: Table {
+            columns: &[
+                ("Holder", ""),
+                ("Wallet", "hide-s"),
+                ("At record", "num hide-s"),
+                ("Gross", "num hide-s"),
+                ("Withheld", "num hide-s"),
+                ("Net", "num"),
+                ("Status", ""),
+                ("", ""),
+                ("", "hide-s"),
+            ],
+            rows,
+            empty: ("No holder is here.", "Holders stand here when the amounts are calculated."),
+        },
+        pages: asked.around_if(full_page),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn totals_add_up_or_say_that_they_do_not() {
+        let text = |text: &str| text.to_owned();
+        let mut totals = Totals {
+            gross: text("100.00"),
+            withholding: text("10.00"),
+            net: text("90.00"),
+            paid: text("60.00"),
+            open: text("20.00"),
+            held: text("10.00"),
+            excluded: text("0.00"),
+            failed: text("0.00"),
+        };
+        assert!(proof(&totals).unwrap().1);
+        assert_eq!(parts(&totals)[1].from, 666);
+        totals.paid = text("60.01");
+        assert!(!proof(&totals).unwrap().1);
+        assert_eq!((cents("12"), cents("1.2"), cents("1,000.00")), (None, None, None));
+    }
+}

@@ -1,0 +1,183 @@
+//! What stands around every page: the environment, the navigation, the person.
+
+use muniment_domain::user::Role;
+use serde::Deserialize;
+
+use crate::app::App;
+use crate::console::asset::{ADDRESSES, Addresses};
+use crate::console::desk::Desk;
+use crate::console::nav::{ENTRIES, EVERYBODY, Entry, REVIEWS};
+use crate::console::wording;
+use crate::http::error::Result;
+
+/// The frame of a page.
+pub struct Frame {
+    /// The name of the page.
+    pub title: String,
+    /// The files that it names.
+    pub files: &'static Addresses,
+    /// PRODUCTION or DEVELOPMENT.
+    pub environment: &'static str,
+    /// The same as a class.
+    pub class: &'static str,
+    /// The chains, and whether their coins are worth something.
+    pub chains: String,
+    /// The time, to the second.
+    pub clock: String,
+    /// The newest block that the engine saw, of the first chain.
+    pub block: Option<String>,
+    /// The groups of pages that this person sees.
+    pub groups: Vec<Vec<Link>>,
+    /// Their name and role.
+    pub who: (String, String),
+    /// The token of its forms.
+    pub csrf: String,
+    /// What it says first.
+    pub said: Option<String>,
+}
+
+/// An entry of the navigation.
+pub struct Link {
+    /// The entry.
+    pub entry: Entry,
+    /// Whether this is the page.
+    pub is_here: bool,
+    /// How much there needs a person.
+    pub count: i64,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    chains: Vec<Chain>,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    head_block: i64,
+}
+
+#[derive(Deserialize)]
+struct Me {
+    name: String,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    needs_attention: i64,
+}
+
+#[derive(Deserialize)]
+struct Lanes {
+    data: Vec<Lane>,
+}
+
+#[derive(Deserialize)]
+struct Lane {
+    lane_state: String,
+    low_balance: Option<bool>,
+}
+
+#[derive(Deserialize)]
+struct Counted {
+    pagination: Pagination,
+}
+
+#[derive(Deserialize)]
+struct Pagination {
+    total: i64,
+}
+
+impl Frame {
+    /// The frame of a page for people who have not signed in.
+    pub fn outside(app: &App, title: &str) -> Self {
+        let (environment, class) =
+            if app.production { ("PRODUCTION", "production") } else { ("DEVELOPMENT", "development") };
+        let named = app.chains().iter().map(|chain| format!("{} {}", chain.name, chain.chain_id));
+        let worth = if app.production { "Real money." } else { "Play money." };
+        Self {
+            title: title.to_owned(),
+            files: &ADDRESSES,
+            environment,
+            class,
+            chains: format!("{}. {worth}", wording::list(&named.collect::<Vec<_>>())),
+            clock: wording::clock(app.db.clock().now()),
+            block: None,
+            groups: Vec::new(),
+            who: Default::default(),
+            csrf: String::new(),
+            said: None,
+        }
+    }
+
+    /// The frame of a page at this address of the navigation.
+    pub async fn of(desk: &Desk, path: &str, title: &str) -> Result<Self> {
+        let ready: Option<Ready> = desk.read("/readyz").await.ok();
+        let me: Me = desk.read("/v1/auth/me").await?;
+        let mut groups: Vec<Vec<Link>> = Vec::new();
+        let is_closed = desk.person.must_enrol(&desk.console.app);
+        for entry in ENTRIES.iter().filter(|entry| !is_closed && desk.is_one_of(entry.roles)) {
+            if groups.len() <= entry.group {
+                groups.resize_with(entry.group + 1, Vec::new);
+            }
+            let count = count(desk, entry.path).await?;
+            groups[entry.group].push(Link { entry: *entry, is_here: entry.path == path, count });
+        }
+        groups.retain(|group| !group.is_empty());
+        let block = ready.and_then(|ready| ready.chains.first().map(|chain| wording::number(chain.head_block)));
+        let role = desk.person.0.roles.list().iter().find(|role| EVERYBODY.contains(role)).copied();
+        let who = (me.name, role_name(role).to_owned());
+        let (csrf, said) = (desk.csrf()?, desk.said.clone());
+        Ok(Self { block, groups, who, csrf, said, ..Self::outside(&desk.console.app, title) })
+    }
+
+    /// How much on a page of the navigation needs a person.
+    pub fn waiting(&self, path: &str) -> i64 {
+        self.links().find(|link| link.entry.path == path).map_or(0, |link| link.count)
+    }
+
+    /// All entries in one list.
+    pub fn links(&self) -> impl Iterator<Item = &Link> {
+        self.groups.iter().flatten()
+    }
+}
+
+/// How much on a page needs a person. No count reads a whole table.
+async fn count(desk: &Desk, path: &str) -> Result<i64> {
+    match path {
+        "/console/operations" => {
+            let stats: Stats = desk.read("/blockchain/operations/stats").await?;
+            Ok(stats.needs_attention)
+        }
+        "/console/approvals" => {
+            let waiting: Counted = desk.read("/v1/approvals?status=pending&limit=1").await?;
+            Ok(waiting.pagination.total)
+        }
+        "/console/signers" => {
+            let lanes: Lanes = desk.read("/blockchain/signers").await?;
+            Ok(lanes
+                .data
+                .iter()
+                .map(|lane| i64::from(lane.lane_state != "active" || lane.low_balance == Some(true)))
+                .sum())
+        }
+        "/console/investors" => {
+            let waiting: Counted = desk.read(&format!("/v1/investors?status={REVIEWS}&limit=1")).await?;
+            Ok(waiting.pagination.total)
+        }
+        "/console/webhooks" => {
+            let disabled: Counted = desk.read("/v1/webhooks/endpoints?status=disabled&limit=1").await?;
+            Ok(disabled.pagination.total)
+        }
+        _ => Ok(0),
+    }
+}
+
+fn role_name(role: Option<Role>) -> &'static str {
+    match role {
+        Some(Role::Admin) => "Admin",
+        Some(Role::Operator) => "Operator",
+        Some(Role::Auditor) => "Auditor, reads only",
+        Some(Role::Issuer) => "Issuer",
+        _ => "Guest",
+    }
+}

@@ -1,0 +1,162 @@
+//! What needs a person now, and where everything else is.
+
+use std::collections::BTreeMap;
+
+use askama::Template;
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use crate::console::desk::{Desk, away};
+use crate::console::frame::Frame;
+use crate::console::operations::About;
+use crate::console::pair::{Pair, States};
+use crate::console::watch::{self, Watched};
+use crate::console::{approvals, html, investors, wording};
+use crate::http::error::Result;
+
+/// As many needs as there are keys.
+const NEEDS: usize = 9;
+
+#[derive(Template)]
+#[template(path = "overview.html")]
+struct Page {
+    frame: Frame,
+    stats: Stats,
+    /// Approvals that wait for a second person.
+    waiting: i64,
+    /// Investors who wait for a review.
+    reviews: i64,
+    needs: Vec<Need>,
+    watched: Vec<Watched>,
+    chains: Vec<Chain>,
+    now: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Stats {
+    unfinished: BTreeMap<String, i64>,
+    needs_attention: i64,
+    oldest_pending_seconds: Option<i64>,
+    oldest_submitted_seconds: Option<i64>,
+    submitted_to_final: Times,
+}
+
+#[derive(Deserialize)]
+struct Times {
+    sample: i64,
+    p50_milliseconds: Option<i64>,
+    p95_milliseconds: Option<i64>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Need>,
+}
+
+#[derive(Deserialize)]
+struct Need {
+    id: String,
+    #[serde(flatten)]
+    states: States,
+    about: About,
+    error: Option<Trouble>,
+    created_at: DateTime<Utc>,
+}
+
+#[derive(Deserialize)]
+struct Trouble {
+    code: String,
+}
+
+#[derive(Deserialize)]
+struct Ready {
+    chains: Vec<Chain>,
+}
+
+#[derive(Deserialize)]
+struct Chain {
+    chain_id: i64,
+    status: String,
+    endpoint_warning: Option<String>,
+    head_block: i64,
+    final_block: i64,
+}
+
+/// The page. The people of an issuer begin with what they asked for.
+pub async fn page(desk: Desk) -> Result<Response> {
+    if !desk.person.is_staff() {
+        return Ok(away(approvals::PATH));
+    }
+    let stats = desk.read("/blockchain/operations/stats").await?;
+    let listed: Listed = desk.read(&format!("/blockchain/operations?needs_attention=true&limit={NEEDS}")).await?;
+    let watched = watch::read(&desk).await?;
+    let ready: Option<Ready> = desk.read("/readyz").await.ok();
+    let frame = Frame::of(&desk, "/console", "Overview").await?;
+    let (waiting, reviews) = (frame.waiting(approvals::PATH), frame.waiting(investors::PATH));
+    let chains = ready.map(|ready| ready.chains).unwrap_or_default();
+    let mut needs = listed.data;
+    // Money that is not certain comes first; within, the newest.
+    needs.sort_by_key(|need| Pair::of(&need.states).cut != "clash");
+    Ok(html::page(StatusCode::OK, &Page { frame, stats, waiting, reviews, needs, watched, chains, now: desk.now() }))
+}
+
+impl Page {
+    fn headline(&self) -> (String, String) {
+        let watched = i64::try_from(self.watched.len()).unwrap_or_default();
+        let total = self.stats.needs_attention + self.waiting + self.reviews + watched;
+        let clashes = self.uncertain().len();
+        let first = match total {
+            0 => "Nothing needs a person.".to_owned(),
+            1 => "One thing needs a person.".to_owned(),
+            many => format!("{} things need a person.", wording::number(many)),
+        };
+        let second = match clashes {
+            0 => String::new(),
+            1 => "One of them may touch money.".to_owned(),
+            many => format!("{many} of them may touch money."),
+        };
+        (first, second)
+    }
+
+    fn count(&self, status: &str) -> i64 {
+        self.stats.unfinished.get(status).copied().unwrap_or_default()
+    }
+
+    fn is_calm(&self) -> bool {
+        self.needs.is_empty() && self.waiting + self.reviews == 0 && self.watched.is_empty()
+    }
+
+    /// Where our books and the chain contradict.
+    fn uncertain(&self) -> Vec<(usize, &Need)> {
+        self.numbered().filter(|(_, need)| need.is_uncertain()).collect()
+    }
+
+    /// What stands still, and is certain.
+    fn held_up(&self) -> Vec<(usize, &Need)> {
+        self.numbered().filter(|(_, need)| !need.is_uncertain()).collect()
+    }
+
+    fn numbered(&self) -> impl Iterator<Item = (usize, &Need)> {
+        self.needs.iter().enumerate().map(|(index, need)| (index + 1, need))
+    }
+
+    fn oldest(seconds: &Option<i64>) -> String {
+        seconds.map_or_else(|| "none".to_owned(), |seconds| format!("oldest {}", wording::span(seconds)))
+    }
+
+    fn seconds(milliseconds: &Option<i64>) -> String {
+        milliseconds.map_or_else(|| "none".to_owned(), |time| format!("{}.{} s", time / 1_000, time % 1_000 / 100))
+    }
+}
+
+impl Need {
+    fn is_uncertain(&self) -> bool {
+        Pair::of(&self.states).cut == "clash"
+    }
+
+    fn pair(&self) -> Pair {
+        Pair::of(&self.states)
+    }
+}

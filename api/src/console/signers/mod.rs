@@ -1,0 +1,296 @@
+//! Signers: the lanes with their nonces, as our books and the chain have them, and what a person can do about each.
+
+pub mod import;
+mod ruler;
+
+use askama::Template;
+use axum::extract::{Path, RawQuery};
+use axum::http::StatusCode;
+use axum::response::Response;
+use chrono::{DateTime, Utc};
+use serde::Deserialize;
+
+use self::ruler::{Nonces, Ruler};
+use crate::code::Code;
+use crate::console::act::{self, Act, Offer, Thing};
+use crate::console::desk::{Desk, away};
+use crate::console::field::REASON;
+use crate::console::form::Form;
+use crate::console::frame::Frame;
+use crate::console::nav::OPERATORS;
+use crate::console::pair::Pair;
+use crate::console::watch::Watched;
+use crate::console::{html, wording};
+use crate::http::error::{Problem, Result};
+
+/// The address of this page.
+pub const PATH: &str = "/console/signers";
+
+const ACTS: &[Act] = &[
+    Act::post(
+        "pause",
+        "Pause",
+        "/blockchain/signers/{id}/pause",
+        "It signs nothing new. What is already signed is still followed, and what waits stays in line.",
+    )
+    .from(&["active"])
+    .fields(&[REASON])
+    .said("The signer is paused. What it has signed is still followed."),
+    Act::post(
+        "resume",
+        "Resume",
+        "/blockchain/signers/{id}/resume",
+        "It signs again. After a quarantine it continues above every nonce that is final on its chain.",
+    )
+    .from(&["paused", "quarantined"])
+    .fields(&[REASON])
+    .said("The signer signs again."),
+];
+
+#[derive(Template)]
+#[template(path = "signers.html")]
+struct Page {
+    frame: Frame,
+    lanes: Vec<Shown>,
+    now: DateTime<Utc>,
+    acts: bool,
+}
+
+struct Shown {
+    lane: Lane,
+    ruler: Ruler,
+    /// The operation at the front, if it needs a person or waits for something.
+    front: Option<Front>,
+    offers: Vec<Offer>,
+}
+
+#[derive(Deserialize)]
+struct Listed {
+    data: Vec<Lane>,
+}
+
+/// A lane, as the API lists it.
+#[derive(Deserialize)]
+pub struct Lane {
+    id: String,
+    address: String,
+    chain_id: i64,
+    network: String,
+    next_nonce: i64,
+    chain_nonce_latest: Option<i64>,
+    chain_nonce_pending: Option<i64>,
+    chain_nonce_finalized: Option<i64>,
+    in_flight: i64,
+    in_flight_max: Option<i64>,
+    balance_wei: Option<String>,
+    low_balance: Option<bool>,
+    observed_at: Option<DateTime<Utc>>,
+    lane_state: String,
+    lane_reason: Option<String>,
+}
+
+/// The operation that holds the lowest open nonce.
+#[derive(Deserialize)]
+struct Front {
+    id: String,
+    #[serde(flatten)]
+    states: crate::console::pair::States,
+    about: crate::console::operations::About,
+    needs_attention: bool,
+    blocked_reason: Option<String>,
+    blocked_detail: Option<String>,
+    actions: Vec<Action>,
+}
+
+#[derive(Deserialize)]
+struct Action {
+    action: String,
+    allowed: bool,
+    consequence: String,
+}
+
+/// The page.
+pub async fn page(desk: Desk) -> Result<Response> {
+    let mut lanes = shown(&desk).await?;
+    // What needs a person comes first.
+    lanes.sort_by_key(|shown| !shown.needs_a_person());
+    let frame = Frame::of(&desk, PATH, "Signers").await?;
+    let (now, acts) = (desk.now(), desk.is_one_of(OPERATORS));
+    Ok(html::page(StatusCode::OK, &Page { frame, lanes, now, acts }))
+}
+
+/// The lanes that a person must look at, for the overview.
+pub async fn watched(desk: &Desk) -> Result<Vec<Watched>> {
+    Ok(shown(desk).await?.iter().filter_map(Shown::watched).collect())
+}
+
+async fn shown(desk: &Desk) -> Result<Vec<Shown>> {
+    let listed: Listed = desk.read("/blockchain/signers").await?;
+    let mut lanes = Vec::new();
+    for lane in listed.data {
+        let nonces: Nonces = desk.read(&format!("/blockchain/signers/{}/nonces", lane.id)).await?;
+        let ruler = Ruler::of(&lane, &nonces);
+        let front: Option<Front> = match &ruler.lowest {
+            Some(lowest) => Some(desk.read(&format!("/blockchain/operations/{}", lowest.operation_id)).await?),
+            None => None,
+        };
+        let offers = act::offers(desk, ACTS, &thing(&lane));
+        lanes.push(Shown { front: front.filter(Front::is_held_up), lane, ruler, offers });
+    }
+    Ok(lanes)
+}
+
+/// A lane has no page of its own: its place on the page of all.
+pub async fn place(Path(id): Path<String>) -> Response {
+    let known = muniment_domain::id::check("lan", &id).is_ok();
+    away(&if known { format!("{PATH}#{id}") } else { PATH.to_owned() })
+}
+
+/// The page before an act.
+pub async fn sheet(
+    desk: Desk,
+    Path((id, word)): Path<(String, String)>,
+    RawQuery(query): RawQuery,
+) -> Result<Response> {
+    act::sheet(&desk, &find(&desk, &id).await?, act::find(ACTS, &word)?, query.as_deref()).await
+}
+
+/// The act.
+pub async fn act(desk: Desk, Path((id, word)): Path<(String, String)>, form: Form) -> Result<Response> {
+    act::carry_out(&desk, &form, &find(&desk, &id).await?, act::find(ACTS, &word)?).await
+}
+
+async fn find(desk: &Desk, id: &str) -> Result<Thing> {
+    let listed: Listed = desk.read("/blockchain/signers").await?;
+    let none = || Problem::new(Code::NotFound, format!("There is no signer {id}."));
+    listed.data.iter().find(|lane| lane.id == id).map(thing).ok_or_else(none)
+}
+
+fn thing(lane: &Lane) -> Thing {
+    Thing {
+        nav: PATH,
+        above: "Signers",
+        id: lane.id.clone(),
+        at: format!("{PATH}/{}", lane.id),
+        name: format!("{} on {} {}", wording::short_hex(&lane.address), lane.network, lane.chain_id),
+        status: lane.lane_state.clone(),
+        ..Thing::default()
+    }
+}
+
+impl Page {
+    fn summary(&self) -> String {
+        let waiting = self.lanes.iter().filter(|shown| shown.needs_a_person()).count();
+        let (all, waiting) = (self.lanes.len(), i64::try_from(waiting).unwrap_or_default());
+        let lanes = wording::count(i64::try_from(all).unwrap_or_default(), "lane", "lanes");
+        match waiting {
+            0 => format!("{lanes}. None needs a person."),
+            one => format!("{lanes}. {}.", wording::count(one, "needs a person", "need a person")),
+        }
+    }
+
+    fn seen(&self) -> Option<DateTime<Utc>> {
+        self.lanes.iter().filter_map(|shown| shown.lane.observed_at).min()
+    }
+}
+
+impl Shown {
+    fn needs_a_person(&self) -> bool {
+        self.lane.is_stopped() || self.front.is_some() || self.lane.low_balance == Some(true)
+    }
+
+    /// Its most urgent trouble. What needs a person is on the overview as an operation.
+    fn watched(&self) -> Option<Watched> {
+        let (lane, front) = (&self.lane, self.front.as_ref().filter(|front| !front.needs_attention));
+        let (text, detail) = match (&self.ruler.lowest, front) {
+            _ if lane.lane_state == "quarantined" => ("is in quarantine".to_owned(), lane.lane_reason.clone()),
+            _ if lane.is_stopped() => (format!("is {}", lane.lane_state), lane.lane_reason.clone()),
+            (Some(lowest), Some(front)) => {
+                (format!("waits at nonce {}, and {} behind it", lowest.nonce, lowest.behind), Some(front.waits_for()))
+            }
+            _ if lane.low_balance == Some(true) => ("runs out of gas".to_owned(), Some(lane.gas())),
+            _ => return None,
+        };
+        Some(Watched {
+            id: lane.id.clone(),
+            text: format!("Signer {} on {} {text}", wording::short_hex(&lane.address), lane.network),
+            detail: detail.unwrap_or_default(),
+            at: match lane.lane_state.as_str() {
+                "quarantined" => format!("{PATH}/{}/import", lane.id),
+                _ => format!("{PATH}#{}", lane.id),
+            },
+        })
+    }
+
+    /// Since when the lowest open nonce waits.
+    fn waits(&self, now: &DateTime<Utc>) -> String {
+        let since = self.ruler.lowest.as_ref().and_then(|lowest| lowest.signed_at);
+        since.map_or_else(|| "none".to_owned(), |since| wording::age(now, since))
+    }
+}
+
+impl Lane {
+    fn is_stopped(&self) -> bool {
+        self.lane_state != "active"
+    }
+
+    fn is_full(&self) -> bool {
+        self.in_flight_max.is_some_and(|max| self.in_flight >= max)
+    }
+
+    fn flight(&self) -> String {
+        match self.in_flight_max {
+            Some(max) if self.in_flight >= max => format!("{} of {max}, full", self.in_flight),
+            Some(max) => format!("{} of {max}", self.in_flight),
+            None => self.in_flight.to_string(),
+        }
+    }
+
+    fn gas(&self) -> String {
+        self.balance_wei.as_deref().map_or_else(|| "not seen yet".to_owned(), wording::coin)
+    }
+
+    fn ends(&self) -> String {
+        let text = &self.address;
+        if text.len() < 20 { text.clone() } else { format!("{}…{}", &text[..10], &text[text.len() - 8..]) }
+    }
+
+    /// What the state means: symbol and words.
+    fn state(&self) -> (&'static str, &'static str, &'static str) {
+        match self.lane_state.as_str() {
+            "active" => ("", "play", "Active"),
+            "paused" => ("person", "pause", "Paused"),
+            _ => ("person", "person", "Quarantine"),
+        }
+    }
+}
+
+impl Front {
+    fn is_held_up(&self) -> bool {
+        self.needs_attention || self.blocked_reason.is_some()
+    }
+
+    fn waits_for(&self) -> String {
+        let code = self.blocked_reason.as_deref().unwrap_or_default();
+        self.blocked_detail.clone().unwrap_or_else(|| wording::word(code))
+    }
+
+    fn pair(&self) -> Pair {
+        Pair::of(&self.states)
+    }
+
+    /// The acts that decide about a nonce, with their words.
+    fn acts(&self, nonce: &i64) -> Vec<(String, String, &Action)> {
+        let named = |action| {
+            let (word, name) = match action {
+                "retry" => ("retry", format!("Retry {nonce}…")),
+                "cancel" => ("cancel", format!("Cancel {nonce}…")),
+                "speed_up" => ("speed_up", "Speed up…".to_owned()),
+                _ => ("close_nonce", format!("Close {nonce}…")),
+            };
+            let found = self.actions.iter().find(|known| known.action == action)?;
+            Some((name, format!("/console/operations/{}/act/{word}", self.id), found))
+        };
+        ["retry", "cancel", "speed_up", "close_nonce"].into_iter().filter_map(named).collect()
+    }
+}

@@ -1,0 +1,63 @@
+//! What is held up besides operations: signers, webhook endpoints, and the differences of the last reconciliation.
+
+use serde::Deserialize;
+
+use crate::console::desk::Desk;
+use crate::console::list::Listed;
+use crate::console::{reconciliation, signers, webhooks, wording};
+use crate::http::error::Result;
+
+/// Endpoints that are named one by one.
+const ENDPOINTS: usize = 3;
+
+/// One thing, with the page that shows it.
+pub struct Watched {
+    pub id: String,
+    pub text: String,
+    pub detail: String,
+    pub at: String,
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    id: String,
+    url: String,
+    disabled_reason: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Run {
+    id: String,
+    finding_count: i64,
+}
+
+/// Reads all of it.
+pub async fn read(desk: &Desk) -> Result<Vec<Watched>> {
+    let mut found = signers::watched(desk).await?;
+    let runs: Listed<Run> = desk.read("/blockchain/reconciliation-runs?status=completed&limit=1").await?;
+    found.extend(runs.data.into_iter().filter(|run| run.finding_count > 0).map(different));
+    let disabled = format!("/v1/webhooks/endpoints?status=disabled&limit={ENDPOINTS}");
+    let endpoints: Listed<Endpoint> = desk.read(&disabled).await?;
+    found.extend(endpoints.data.into_iter().filter_map(silent));
+    Ok(found)
+}
+
+fn different(run: Run) -> Watched {
+    let found = wording::count(run.finding_count, "difference", "differences");
+    Watched {
+        text: format!("The last reconciliation found {found} between our books and the chain"),
+        detail: "Each finding says what to do.".to_owned(),
+        at: format!("{}/{}", reconciliation::PATH, run.id),
+        id: run.id,
+    }
+}
+
+/// An endpoint that the platform disabled. One that its owner disabled needs nobody.
+fn silent(endpoint: Endpoint) -> Option<Watched> {
+    Some(Watched {
+        text: format!("The webhook endpoint {} gets no events", endpoint.url),
+        detail: wording::word(&endpoint.disabled_reason?),
+        at: format!("{}/{}", webhooks::PATH, endpoint.id),
+        id: endpoint.id,
+    })
+}
