@@ -1,0 +1,385 @@
+// The operator console in a real browser, on the binary's own demo.
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { after, before, test } from "node:test";
+import { ask, browser, codeOf, demo, signedIn } from "./world.mjs";
+import { everyPage, kind } from "./pages.mjs";
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const [DESK, PHONE] = [{ width: 1280, height: 800 }, { width: 390, height: 800 }];
+/** How a page is looked at in every run; `ops/test --long` looks at all four. */
+const LOOKS = [["light", DESK], ["dark", PHONE], ...(process.env.MUNIMENT_LONG ? [["dark", DESK], ["light", PHONE]] : [])];
+const ATTENTION = "/console/operations?status=attention";
+
+let site, chrome;
+
+before(async () => {
+  site = await demo(process.env.MUNIMENT_BINARY);
+  chrome = await browser();
+});
+
+after(async () => {
+  await chrome?.close();
+  await site?.stop();
+});
+
+/** Signs in, does this, and then nothing may have gone wrong in the page. */
+async function as(person, act, options) {
+  const page = await signedIn(chrome, site, person, options);
+  try {
+    await act(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.context().close();
+  }
+}
+
+const main = (page) => page.innerText("main");
+const path = (page) => new URL(page.url()).pathname;
+
+/** Waits until the script of a page runs: before that no key is heard. */
+const listens = (page) => page.locator("#link", { hasText: "Live" }).waitFor();
+
+/** The page of an operation that needs a person, whose row says this. */
+async function attention(page, words) {
+  await page.goto(ATTENTION);
+  const row = page.locator("[data-row]", { hasText: words }).first();
+  await row.locator("a").first().click();
+  await page.waitForURL(/\/operations\/op_/);
+}
+
+/** A freeze of an investor's wallet, by the API. */
+async function freeze() {
+  const address = (await ask(site, `/v1/offerings/${site.exhibit}/holders`)).body.data.find((one) => !one.frozen).wallet_address;
+  const body = { offering_id: site.exhibit, address, reason_code: "sanctions", case_reference: "case 2026-7" };
+  const answer = await ask(site, "/blockchain/freeze", body);
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return answer.body.id;
+}
+
+test("a wrong password is refused, the right one leads to where one wanted to go, and signing out ends it", async () => {
+  const page = await (await chrome.newContext({ baseURL: site.url })).newPage();
+  await page.goto("/console/signers");
+  await page.fill("input[name=email]", "operator@demo.example");
+  await page.fill("input[name=password]", "not the password");
+  await page.click("main button[type=submit]");
+  assert.match(await page.innerText("[role=alert]"), /The e-mail address or the password is wrong\./);
+  assert.equal(await page.inputValue("input[name=email]"), "operator@demo.example");
+  await page.fill("input[name=password]", site.password);
+  await page.click("main button[type=submit]");
+  await page.waitForURL("**/console/signers");
+  await page.goto("/console");
+  await page.locator("form[action='/console/sign-out'] button").first().click();
+  await page.waitForURL("**/console/sign-in**");
+  await page.goto("/console/signers");
+  assert.match(path(page), /sign-in/);
+  await page.context().close();
+});
+
+test("a second factor is set up, asked for at the next sign-in, and removed", async () => {
+  await as("issuer", async (page) => {
+    const act = async (name, code) => {
+      await page.locator("main a", { hasText: name }).first().click();
+      await page.waitForURL("**/act/**");
+      if (code) await page.fill("input[name=code]", code);
+      await page.click("main form button[type=submit]");
+    };
+    await page.click(".me a");
+    await page.waitForURL("**/console/account");
+    await act("Set up a second factor");
+    await page.fill("#identity", site.password);
+    await page.click("main form button[type=submit]");
+    const secret = await page.innerText("#secret");
+    assert.match(secret, /^[A-Z2-7]{32}$/);
+    await page.locator("main a", { hasText: "I have stored it" }).click();
+    await act("Confirm the second factor", "12345");
+    assert.match(await page.innerText("[role=alert]"), /wrong or already used/);
+    await page.fill("input[name=code]", codeOf(secret, -1));
+    await page.click("main form button[type=submit]");
+    await page.locator("[role=status]", { hasText: "The second factor is on." }).waitFor();
+    await act("New recovery codes");
+    const codes = (await page.innerText("#secret")).split("\n");
+    assert.equal(new Set(codes).size, 10, codes.join());
+
+    for (const code of [codes[3], codeOf(secret)]) {
+      await page.goto("/console/account");
+      await page.locator("form[action='/console/sign-out'] button").first().click();
+      await page.waitForURL("**/console/sign-in**");
+      await page.fill("input[name=email]", "issuer@demo.example");
+      await page.fill("input[name=password]", site.password);
+      await page.click("main button[type=submit]");
+      await page.fill("input[name=code]", "12345");
+      await page.click("main button[type=submit]");
+      assert.match(await page.innerText("[role=alert]"), /wrong or already used/);
+      await page.fill("input[name=code]", code);
+      await page.click("main button[type=submit]");
+      await page.waitForURL((url) => !url.pathname.includes("sign-in"));
+    }
+    await page.goto("/console/account");
+    await act("Remove the second factor");
+    await page.fill("#identity", codeOf(secret, 1));
+    await page.click("main form button[type=submit]");
+    await page.locator("[role=status]", { hasText: "The second factor is removed." }).waitFor();
+  });
+});
+
+test("the page of the document signs in, sends a request, and shows each request for a shell", async () => {
+  const page = await (await chrome.newContext({ baseURL: site.url })).newPage();
+  await page.goto("/docs");
+  await page.locator("details:has(#signin) > summary").click();
+  await page.fill("#signin input[name=email]", "operator@demo.example");
+  await page.fill("#signin input[name=password]", site.password);
+  await page.click("#signin button");
+  await page.waitForFunction(() => document.getElementById("token").value !== "");
+  const open = async (id) => {
+    const operation = page.locator(`[id="${id}"]`);
+    await operation.locator("summary").first().click();
+    await operation.locator("summary", { hasText: "Try it" }).click();
+    return operation;
+  };
+  const own = await open("auth.me.get");
+  await own.locator("form button").click();
+  await own.locator("pre", { hasText: "operator@demo.example" }).waitFor();
+  assert.match(await (await open("policies.replace")).innerText(), /curl -sS -X PUT/);
+  await page.context().close();
+});
+
+for (const [scheme, size] of LOOKS) {
+  test(`no page breaks a rule of WCAG 2.2 AA, scrolls sideways or reports an error: ${scheme}, ${size.width} px`, async () => {
+    await as("admin", async (page) => {
+      const pages = await everyPage(page);
+      assert.ok(pages.length > 40, `${pages.length} kinds of pages`);
+      await page.emulateMedia({ colorScheme: scheme });
+      await page.setViewportSize(size);
+      const wrong = [];
+      for (const { path, status } of pages) {
+        if (status !== 200) wrong.push(`${path}: ${status}`);
+        await page.goto(path);
+        await page.evaluate(AXE);
+        const { violations } = await page.evaluate((values) => globalThis.axe.run(document, { runOnly: values }), RULES);
+        wrong.push(...violations.map((one) => `${kind(path)}: ${one.id} at ${one.nodes[0].target}: ${one.nodes[0].failureSummary}`));
+        const beside = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+        if (beside > 0) wrong.push(`${kind(path)}: scrolls sideways by ${beside} px`);
+      }
+      assert.deepEqual(wrong, []);
+    });
+  });
+}
+
+test("the list of operations moves by itself when an operation is accepted and when it is final", async () => {
+  await as("operator", async (page) => {
+    await page.goto("/console/operations");
+    await page.waitForFunction(() => document.querySelector("#link b")?.textContent === "Live");
+    const id = await freeze();
+    const row = page.locator(`[id="${id}"]`);
+    await row.waitFor();
+    await row.locator("text=Confirmed").first().waitFor();
+  });
+});
+
+test("a refused operation shows the decoded revert, and greys what is not possible with the reason", async () => {
+  await as("operator", async (page) => {
+    await attention(page, "reverts");
+    assert.match(await page.innerText(".verdict"), /What happened[\s\S]*What it means for the money[\s\S]*What to do/);
+    const greyed = page.locator(".act.off").first();
+    assert.match(await greyed.innerText(), /Not now: /);
+    assert.equal(await greyed.locator("a").count(), 0);
+    assert.match(await page.innerText("#error"), /The contract said|lock|role/);
+  });
+});
+
+test("what is selected is previewed, and retried with one reason", async () => {
+  await as("operator", async (page) => {
+    await page.goto(ATTENTION);
+    const boxes = page.locator("[data-row] input[type=checkbox]");
+    await boxes.first().check();
+    assert.equal(await page.innerText("[data-count]"), "1 selected");
+    await page.keyboard.press("r");
+    await page.waitForURL(/\/operations\/retry/);
+    assert.match(await main(page), /Nothing was changed yet\./);
+    const submit = page.locator("main form button[type=submit]");
+    if (await submit.count()) {
+      await page.fill("textarea[name=reason]", "The cause was removed, so try again.");
+      await submit.click();
+      await page.waitForURL((url) => url.pathname === "/console/operations");
+    }
+  });
+});
+
+test("a transaction that proves nothing is refused by the checks, and what was typed is kept", async () => {
+  await as("operator", async (page) => {
+    await page.goto(ATTENTION);
+    const address = await page.locator("[data-row] a").first().getAttribute("href");
+    await page.goto(`${address}/reconcile?tx_hash=0x${"ab".repeat(32)}`);
+    assert.equal(await page.inputValue("#hash"), `0x${"ab".repeat(32)}`);
+    const text = await main(page);
+    assert.match(text, /it proves nothing|no chain|not found|does not know/i);
+    assert.equal(await page.locator("form[method=post] textarea[name=reason]").count(), 0, "there is nothing to confirm");
+    await page.goto(`${address}/reconcile?tx_hash=melted`);
+    assert.match(await page.innerText("main [role=alert]"), /64 hexadecimal digits/);
+  });
+});
+
+test("the person who asked cannot approve, and a second one can", async () => {
+  const open = async (page, address) => {
+    await page.goto(address);
+    return page.locator("button[value=approve]").count();
+  };
+  let address;
+  await as("operator", async (page) => {
+    await page.goto("/console/approvals");
+    const all = await page.$$eval("main [data-row] a", (links) => links.map((link) => link.getAttribute("href")));
+    for (const one of all) if (!(await open(page, one))) address = one;
+    assert.ok(address, "the demo has an approval that this person asked for");
+    await open(page, address);
+    assert.match(await main(page), /You asked for it, so a colleague decides\./);
+  });
+  await as("operator.b", async (page) => {
+    assert.equal(await open(page, address), 1, address);
+    const reason = page.locator("form.decide textarea");
+    if (await reason.count()) await reason.fill("Looked at with a colleague.");
+    await page.click("button[value=approve]");
+    // Money asks for the password once more, in place.
+    await page.fill("input[name=identity_password]", site.password);
+    await page.click("main button[type=submit]");
+    await page.waitForSelector("input[name=identity_password]", { state: "detached" });
+    assert.equal(await open(page, address), 0, "it is decided");
+  });
+});
+
+test("a lane is paused and resumed beside its ruler", async () => {
+  await as("operator", async (page) => {
+    await page.goto("/console/signers");
+    assert.ok(await page.locator(".rulerwrap, .ruler").count(), "there is a ruler");
+    await page.locator("a[href$='/act/pause']").first().click();
+    await page.fill("textarea[name=reason]", "To see the ruler while it stands.");
+    await page.click("main form button[type=submit]");
+    await page.waitForURL((url) => !url.pathname.includes("/act/"));
+    await page.goto("/console/signers");
+    await page.locator("a[href$='/act/resume']").first().click();
+    await page.fill("textarea[name=reason]", "It was looked at.");
+    await page.click("main form button[type=submit]");
+    await page.waitForURL((url) => !url.pathname.includes("/act/"));
+    await page.goto("/console/signers");
+    assert.ok(await page.locator("a[href$='/act/pause']").count());
+  });
+});
+
+test("an auditor sees every page of the navigation and no act", async () => {
+  await as("auditor", async (page) => {
+    // What one does to the own account is no act of the platform.
+    const pages = (await everyPage(page)).filter((one) => !one.path.startsWith("/console/account"));
+    assert.ok(pages.length > 15, `${pages.length} kinds of pages`);
+    const acts = pages.filter(({ path }) => /\/act\/|\/operations\/retry|\/reconcile$/.test(path));
+    assert.deepEqual(acts, []);
+    for (const { path } of pages) {
+      await page.goto(path);
+      const posts = await page.$$eval("form[method=post]", (forms) => forms.map((form) => form.getAttribute("action")));
+      assert.deepEqual(posts.filter((action) => !action.includes("sign-out")), [], path);
+    }
+  });
+});
+
+test("every page of the navigation opens by its keys, a row by J and Enter, and Esc leads back", async () => {
+  await as("admin", async (page) => {
+    const entries = await page.$$eval("#nav [data-key]", (all) => all.map((a) => [a.dataset.key, a.getAttribute("href")]));
+    assert.ok(entries.length >= 14, `${entries.length} entries`);
+    for (const [key, href] of entries) {
+      await listens(page);
+      await page.keyboard.press("g");
+      await page.keyboard.press(key);
+      await page.waitForURL((url) => url.pathname === href);
+    }
+    await page.goto("/console/operations");
+    await listens(page);
+    await page.keyboard.press("j");
+    await page.keyboard.press("Enter");
+    await page.waitForURL(/\/operations\/op_/);
+    await listens(page);
+    await page.keyboard.press("Escape");
+    await page.waitForURL((url) => url.pathname === "/console/operations");
+  });
+});
+
+test("the Tab key reaches everything on a page and shows where it is", async () => {
+  await as("operator", async (page) => {
+    for (const path of ["/console", "/console/operations", "/console/signers"]) {
+      await page.goto(path);
+      const wanted = await page.$$eval("main a[href], main button, main input:not([type=hidden])", (all) => all.filter((e) => e.checkVisibility()).length);
+      const reached = new Set();
+      for (let step = 0; step < wanted + 80; step += 1) {
+        await page.keyboard.press("Tab");
+        const seen = await page.evaluate(() => {
+          const at = document.activeElement;
+          if (!at?.closest("main")) return null;
+          at.dataset.stop ??= String(document.querySelectorAll("[data-stop]").length);
+          // A field may show it on the form around it.
+          const shows = (one) => getComputedStyle(one).outlineStyle !== "none";
+          return [at.dataset.stop, shows(at) || Boolean(at.closest("form") && shows(at.closest("form")))];
+        });
+        if (seen) {
+          assert.ok(seen[1], `${path}: the focus cannot be seen`);
+          reached.add(seen[0]);
+        }
+      }
+      assert.ok(reached.size >= wanted, `${path}: ${reached.size} of ${wanted}`);
+    }
+  });
+});
+
+test("without JavaScript a person reads the pages and acts by plain forms", async () => {
+  await as("operator.b", async (page) => {
+    await page.goto("/console/signers");
+    await page.locator("a[href$='/act/pause']").first().click();
+    await page.fill("textarea[name=reason]", "By a plain form.");
+    await page.click("main form button[type=submit]");
+    await page.waitForURL((url) => !url.pathname.includes("/act/"));
+    await page.goto("/console/signers");
+    await page.locator("a[href$='/act/resume']").first().click();
+    await page.fill("textarea[name=reason]", "By a plain form.");
+    await page.click("main form button[type=submit]");
+    await page.waitForURL((url) => !url.pathname.includes("/act/"));
+  }, { javaScriptEnabled: false });
+});
+
+test("a form without its token changes nothing and says so", async () => {
+  await as("operator", async (page) => {
+    await page.goto("/console/signers");
+    const address = await page.locator("a[href$='/act/pause']").first().getAttribute("href");
+    await page.goto(address);
+    await page.$eval("main form input[name=csrf]", (input) => { input.value = "x"; });
+    await page.fill("textarea[name=reason]", "Without its token.");
+    const answer = page.waitForResponse((response) => response.request().method() === "POST");
+    await page.click("main form button[type=submit]");
+    assert.equal((await answer).status(), 403);
+    assert.match(await page.innerText("main"), /csrf_token_invalid/);
+    const lanes = (await ask(site, "/blockchain/signers")).body.data;
+    assert.deepEqual(lanes.map((lane) => lane.lane_state).filter((state) => state !== "active"), []);
+  });
+});
+
+test("a session that has ended leads to the sign-in and back", async () => {
+  await as("operator", async (page) => {
+    await page.goto("/console/queue");
+    await page.context().clearCookies();
+    await page.goto("/console/audit");
+    assert.match(path(page), /sign-in/);
+    await page.fill("input[name=email]", "operator@demo.example");
+    await page.fill("input[name=password]", site.password);
+    await page.click("main button[type=submit]");
+    await page.waitForURL("**/console/audit");
+  });
+});
+
+test("a page whose stream is cut says since when, and is live again when it is back", async () => {
+  await as("operator", async (page) => {
+    await page.route("**/console/live", (route) => route.abort());
+    await page.goto("/console/operations");
+    await page.waitForFunction(() => /^Disconnected since \d\d:\d\d:\d\d$/.test(document.querySelector("#link b")?.textContent ?? ""));
+    await page.unroute("**/console/live");
+    await page.waitForFunction(() => document.querySelector("#link b")?.textContent === "Live", null, { timeout: 60_000 });
+    page.faults = page.faults.filter((fault) => !fault.includes("ERR_FAILED"));
+  });
+});

@@ -1,0 +1,7 @@
+//! The operator console, through its pages, as a person without JavaScript uses them.
+
+mod account;
+mod acts;
+mod pages;
+mod session;
+mod visitor;
