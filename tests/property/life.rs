@@ -16,7 +16,7 @@ use world::Seed;
 use crate::node::Weather;
 use crate::people::Wish;
 use crate::stage::{CHAIN, Stage};
-use crate::{books, payday, people};
+use crate::{books, exit, payday, people};
 
 const TURNS: u64 = 80;
 /// How many rounds of calm it may take until nothing is open.
@@ -88,7 +88,9 @@ impl Life {
             10 => self.tempt_fate(),
             _ => self.stage.pass_time(1 + self.seed.below(600).cast_signed()),
         }
-        self.round().await
+        exit::is_shown(self).await?;
+        self.round().await?;
+        exit::is_shown(self).await
     }
 
     fn change_weather(&mut self) {
@@ -215,8 +217,10 @@ impl Life {
                 payday::move_all(self).await?;
             }
             self.round().await?;
+            exit::is_open(self).await?;
             if round % 3 == 2 {
                 people::tidy_up(self, round / 3).await?;
+                exit::is_shown(self).await?;
             }
             if round >= 12 && self.is_quiet().await {
                 return self.tell_the_end().await;

@@ -1,11 +1,13 @@
 //! Random lives of a platform: people ask for every operation there is, wallets trade by themselves, processes crash at their writes, a node
-//! loses requests and answers, and operators retry, cancel and abandon. At the end of each life the chain and the database must say the same:
+//! loses requests and answers, and operators retry, cancel and abandon. After every turn each operation has a way on: the engine comes back
+//! for it, or a person has an act that ends it. At the end of each life the chain and the database must say the same:
 //! balances, locks, freezes, supply and money paid. The chain is the real contracts on the embedded chain. A seed decides everything:
 //! `MUNIMENT_SEED=7 cargo test -p muniment-tests --test property -- replay --nocapture`.
 #![allow(missing_docs, reason = "the names of tests are their sentences")]
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
 mod books;
+mod exit;
 mod life;
 mod node;
 mod payday;

@@ -19,8 +19,8 @@ use muniment_domain::{Error, Result, offering};
 use muniment_workflows::approval;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::compliance::{
-    self, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, Request,
-    UnlockRequest,
+    self, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, RedeemRequest,
+    Request, UnlockRequest,
 };
 use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
 use muniment_workflows::requester::Requester;
@@ -65,7 +65,7 @@ fn draw(life: &mut Life, offering: &str) -> What {
     let address = wallet(life);
     let cause = Cause { reason_code: Reason::Investigation, case_reference: None, document_sha256: None };
     let (partition, quantity) = (1, (1 + life.seed.below(30)).to_string());
-    match life.seed.below(12) {
+    match life.seed.below(13) {
         0 => What::Deploy,
         1 | 2 => What::Mint,
         3 => What::Freeze(address),
@@ -88,6 +88,7 @@ fn draw(life: &mut Life, offering: &str) -> What {
                 evidence_document_sha256: B256::repeat_byte(7),
             }))
         }
+        10 => two(Request::Redeem(RedeemRequest { offering_id, address, partition, quantity, cause })),
         _ => two(Request::ForceTransfer(ForceTransferRequest {
             offering_id,
             from: address,
@@ -329,6 +330,7 @@ const MUST: &[&str] = &[
     "unrestrict_partition confirmed",
     "force_transfer confirmed",
     "recover confirmed",
+    "redeem confirmed",
     "payout confirmed",
     "distributor_payout confirmed",
 ];

@@ -17,6 +17,9 @@ use crate::worker::Move;
 
 type Broken = Result<(), String>;
 
+/// More blocks than the engine walks one by one.
+const GAP_BLOCKS: u64 = 600;
+
 impl Run<'_> {
     /// One thing happens.
     pub async fn turn(&mut self) -> Broken {
@@ -54,9 +57,10 @@ impl Run<'_> {
 
     /// A move that a worker makes by itself.
     pub fn engine_move(&mut self, index: usize) -> Move {
-        match self.seed.below(30) {
+        match self.seed.below(31) {
             0..9 => Move::Follow,
             9..16 => Move::Finalise,
+            29 => Move::Observe,
             16..21 => Move::Tend,
             21..24 => Move::Sweep,
             24 => Move::Check,
@@ -128,7 +132,7 @@ impl Run<'_> {
             5..9 => state.down = None,
             9..12 => state.frozen = None,
             12..15 => self.shared.net().broke = false,
-            15..17 => self.shared.net().base_fee = GWEI,
+            15..17 => self.shared.net().set_base_fee(GWEI),
             _ => {}
         }
     }
@@ -136,7 +140,7 @@ impl Run<'_> {
     /// The world outside does something unkind.
     fn mishap(&mut self) {
         let now = self.stage.now();
-        let what = self.seed.below(13);
+        let what = self.seed.below(15);
         let amount = self.seed.below(600);
         let mut state = self.shared.state();
         let mut net = self.shared.net();
@@ -152,12 +156,21 @@ impl Run<'_> {
             }
             4..7 => net.reorganise(now),
             7 => {
-                net.base_fee = GWEI * u128::from(2 + amount % 40);
+                net.set_base_fee(GWEI * u128::from(2 + amount % 40));
                 net.hit(Fault::Spike);
             }
             8 => net.broke = true,
             9 => self.send_foreign(&mut net, amount),
             10 | 11 => agent(&mut net, amount),
+            12 => {
+                net.hit(Fault::ClockBack);
+                self.stage.db.clock().advance(-chrono::Duration::seconds(amount.cast_signed()));
+            }
+            13 if amount < 120 => {
+                net.hit(Fault::LongGap);
+                net.grow(now, GAP_BLOCKS);
+            }
+            13 => net.reorganise(now),
             _ => {
                 net.hit(Fault::ClockJump);
                 self.stage.db.clock().advance(chrono::Duration::seconds(amount.cast_signed()));

@@ -17,6 +17,8 @@ type Broken = Result<(), String>;
 const ROUNDS: u64 = 150;
 /// How often a person retries an operation before giving it up.
 const RETRIES: u64 = 3;
+/// Blocks that people wait who leave what was given up alone.
+const PATIENCE: u64 = 16;
 
 impl Run<'_> {
     /// Lets everything drain; whatever is still under way then is stuck.
@@ -28,8 +30,18 @@ impl Run<'_> {
             let mut state = self.shared.state();
             state.mood.heal();
             (state.outage, state.down, state.frozen) = (false, None, None);
+            self.shared.net().broke = false;
+        }
+        if self.waits {
+            // The engine gives up what the market leaves waiting.
+            for round in 0..PATIENCE {
+                let index = self.next_worker(round);
+                self.round(index).await?;
+            }
+        }
+        {
             let mut net = self.shared.net();
-            (net.broke, net.base_fee) = (false, GWEI);
+            (net.is_dear, net.base_fee) = (false, GWEI);
         }
         // An endpoint that was taken for another chain is looked at again by a process that starts.
         for index in 0..2 {
@@ -39,13 +51,17 @@ impl Run<'_> {
             people::answer(self, request).await?;
         }
         let mut tries = BTreeMap::new();
+        let patience = if self.waits { PATIENCE } else { 0 };
         for round in 0..ROUNDS {
-            self.round((round % 2) as usize).await?;
+            let index = self.next_worker(round);
+            self.round(index).await?;
             // What took effect in part must be finished, and the issuer makes room for it.
             self.shared.net().lift_caps = round >= ROUNDS / 2;
             if round % 4 == 3 {
                 people::tend_lanes(self, 0).await?;
-                self.resolve(&mut tries).await?;
+                if round >= patience {
+                    self.resolve(&mut tries).await?;
+                }
             }
             if self.is_quiet().await {
                 return self.last_look().await;
@@ -71,6 +87,12 @@ impl Run<'_> {
         Ok(())
     }
 
+    /// The worker that finds what a round brings. Where only one of them has the key, chance decides who gets a wake.
+    fn next_worker(&mut self, round: u64) -> usize {
+        let next = if self.keys_apart { self.seed.below(2) } else { round % 2 };
+        next as usize
+    }
+
     /// A block passes, and one worker does everything that it finds to do.
     async fn round(&mut self, index: usize) -> Broken {
         self.pass_time(12);
@@ -81,7 +103,7 @@ impl Run<'_> {
                 self.boot(worker).await?;
             }
         }
-        for order in [Move::Follow, Move::Finalise, Move::Tend, Move::Sweep] {
+        for order in [Move::Follow, Move::Finalise, Move::Tend, Move::Observe, Move::Sweep] {
             self.act(index, order).await?;
         }
         self.act(index, Move::Refill(64)).await?;

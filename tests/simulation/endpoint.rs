@@ -164,6 +164,7 @@ impl Endpoint {
         let answer = match method {
             "eth_sendRawTransaction" => send(&request["params"][0], state, net),
             _ => {
+                let missing = state.mood.missing_blocks(net);
                 let newest_is_final = state.mood.calls_newest_final(self.index, &request["params"][0], net);
                 let (blocks, last) = match &state.frozen {
                     Some((index, blocks, last)) if *index == self.index => {
@@ -172,10 +173,12 @@ impl Endpoint {
                     }
                     _ => (&net.blocks[..], net.last),
                 };
-                let last = if newest_is_final { blocks.len() as u64 - 1 } else { last };
+                let shown = blocks.len().saturating_sub(missing).max(1);
+                let (blocks, last) = (&blocks[..shown], last.min(shown as u64 - 1));
+                let last = if newest_is_final { shown as u64 - 1 } else { last };
                 let view = View { blocks, last, base_fee: net.base_fee, pool: &net.pool };
                 let answer = view.answer(method, &request["params"]);
-                state.mood.twist(self.index, method, answer, net)
+                state.mood.twist(self.index, (method, &request["params"]), answer, net)
             }
         };
         match answer {

@@ -85,7 +85,7 @@ pub struct Facts {
     pub halted: Option<String>,
 }
 
-/// What was left behind, for whoever has to find out why.
+/// The rows of a failed seed, to find its cause.
 pub async fn remains(stage: &Stage) -> String {
     let lines: Vec<String> = sqlx::query_scalar(
         "select 'chain head ' || head_number || ' final ' || final_number || ' ' || coalesce(blocked_reason, '') from chains \

@@ -37,6 +37,14 @@ faults! {
     Stale,
     /// A receipt with another outcome or without its events.
     ForgedReceipt,
+    /// A receipt without its events, that of a success.
+    NoLogs,
+    /// A block without one of its transactions.
+    ShortBody,
+    /// A newest block far above every other.
+    FalseHead,
+    /// Some of the newest blocks are missing for the length of one answer.
+    Jitter,
     /// An endpoint calls its newest block final.
     FalseFinality,
     /// Another chain id.
@@ -61,6 +69,8 @@ faults! {
     ReorgLost,
     /// The base fee jumps above what was offered.
     Spike,
+    /// The base fee stays above every cap until all faults stop.
+    Dear,
     /// The signer has no money.
     Unfunded,
     /// A stranger uses the signer's key.
@@ -81,6 +91,14 @@ faults! {
     ChainMoved,
     /// The clock leaps.
     ClockJump,
+    /// The clock is set back.
+    ClockBack,
+    /// More blocks pass at once than are walked one by one.
+    LongGap,
+    /// Each process has a key that the other does not have.
+    KeysApart,
+    /// A process starts without a key that it had.
+    KeyTaken,
     /// A person's answer is lost, and they ask again.
     AskedAgain,
 }
@@ -119,6 +137,9 @@ const ELSEWHERE: &[Point] = &[
     Point::Account,
     Point::Snapshot,
     Point::Timer,
+    Point::FanOut,
+    Point::Claim,
+    Point::Deliver,
     Point::Chain,
 ];
 

@@ -54,14 +54,23 @@ impl Ledger {
             return self.call_factory(data);
         }
         if to == REGISTRY {
-            let call = AgentRegistry::isAgentCall::abi_decode(data).map_err(|_| Bytes::new())?;
-            return Ok((AgentRegistry::isAgentCall::abi_encode_returns(&(call.account == AGENT)).into(), Vec::new()));
+            return Self::call_registry(data);
         }
         if self.tokens.contains_key(&to) {
             return self.call_token(from, to, data);
         }
         // An address without code takes everything and answers nothing.
         Ok((Bytes::new(), Vec::new()))
+    }
+
+    /// The colleague is an agent of every offering, and nobody else of any.
+    fn call_registry(data: &Bytes) -> Executed {
+        if let Ok(call) = AgentRegistry::hasRoleForCall::abi_decode(data) {
+            let answer = AgentRegistry::hasRoleForCall::abi_encode_returns(&(call.account == AGENT));
+            return Ok((answer.into(), Vec::new()));
+        }
+        let call = AgentRegistry::isAgentCall::abi_decode(data).map_err(|_| Bytes::new())?;
+        Ok((AgentRegistry::isAgentCall::abi_encode_returns(&(call.account == AGENT)).into(), Vec::new()))
     }
 
     fn call_factory(&mut self, data: &Bytes) -> Executed {

@@ -1,8 +1,10 @@
 //! Which faults a seed has, and how often each strikes. A few at a time reach further than all at once.
 
+use alloy::primitives::B256;
 use serde_json::{Value, json};
 use world::Seed;
 
+use crate::block::hex;
 use crate::fault::Fault;
 use crate::net::Net;
 use crate::rpc::Answer;
@@ -16,6 +18,10 @@ const REQUEST_FAULTS: &[(Fault, f64)] = &[
     (Fault::NullAnswer, 0.15),
     (Fault::RateLimited, 0.08),
     (Fault::ForgedReceipt, 0.50),
+    (Fault::NoLogs, 0.50),
+    (Fault::ShortBody, 0.50),
+    (Fault::FalseHead, 0.30),
+    (Fault::Jitter, 0.30),
     (Fault::FalseFinality, 0.80),
     (Fault::WrongChain, 0.10),
     (Fault::OtherHash, 0.15),
@@ -67,14 +73,54 @@ impl Mood {
         lies
     }
 
+    /// How many of the newest blocks an endpoint does not show now.
+    pub fn missing_blocks(&mut self, net: &mut Net) -> usize {
+        if !self.strikes(Fault::Jitter) {
+            return 0;
+        }
+        net.hit(Fault::Jitter);
+        1 + self.seed.below(6) as usize
+    }
+
+    /// What an endpoint says of a block that it has: another height, or a transaction less. Its hash stays, which is how it is found out.
+    fn twist_block(&mut self, endpoint: usize, params: &Value, mut block: Value, net: &mut Net) -> Value {
+        if self.liar == Some(endpoint) && params[0] == "latest" && self.strikes(Fault::FalseHead) {
+            net.hit(Fault::FalseHead);
+            let number = net.head().number + 1_000_000;
+            (block["number"], block["hash"]) =
+                (json!(hex(number)), json!(B256::left_padding_from(&number.to_be_bytes())));
+        }
+        // Of two endpoints one is enough to find this out, whatever the quorum is.
+        let omits = endpoint == self.liar.unwrap_or(0) && params[1] == true && self.strikes(Fault::ShortBody);
+        if omits && let Some(listed) = block["transactions"].as_array_mut().filter(|listed| !listed.is_empty()) {
+            net.hit(Fault::ShortBody);
+            listed.remove(self.seed.below(listed.len() as u64) as usize);
+        }
+        block
+    }
+
     /// Makes an answer wrong, where a fault asks for it.
-    pub fn twist(&mut self, endpoint: usize, method: &str, answer: Answer, net: &mut Net) -> Answer {
+    pub fn twist(
+        &mut self,
+        endpoint: usize,
+        (method, params): (&str, &Value),
+        answer: Answer,
+        net: &mut Net,
+    ) -> Answer {
         let lies = self.liar == Some(endpoint);
+        let answer = match method {
+            "eth_getBlockByNumber" => answer.map(|block| self.twist_block(endpoint, params, block, net)),
+            _ => answer,
+        };
         let fault = match method {
             "eth_chainId" if lies => Fault::WrongChain,
             "eth_getTransactionReceipt" | "eth_getBlockReceipts" if lies && self.strikes(Fault::ForgedReceipt) => {
                 net.hit(Fault::ForgedReceipt);
-                return answer.map(forged);
+                return answer.map(|receipts| each(receipts, forge));
+            }
+            "eth_getTransactionReceipt" | "eth_getBlockReceipts" if lies && self.strikes(Fault::NoLogs) => {
+                net.hit(Fault::NoLogs);
+                return answer.map(|receipts| each(receipts, |receipt| receipt["logs"] = json!([])));
             }
             "eth_getTransactionReceipt" | "eth_getBlockReceipts" | "eth_getBlockByNumber" | "eth_getLogs" => {
                 Fault::NullAnswer
@@ -95,16 +141,17 @@ impl Mood {
 }
 
 /// The same receipt with the other outcome and without its events.
-fn forged(answer: Value) -> Value {
-    let forge = |mut receipt: Value| {
-        if receipt.is_object() {
-            receipt["status"] = if receipt["status"] == "0x1" { json!("0x0") } else { json!("0x1") };
-            receipt["logs"] = json!([]);
-        }
-        receipt
-    };
-    match answer {
-        Value::Array(receipts) => receipts.into_iter().map(forge).collect(),
-        single => forge(single),
+fn forge(receipt: &mut Value) {
+    receipt["status"] = if receipt["status"] == "0x1" { json!("0x0") } else { json!("0x1") };
+    receipt["logs"] = json!([]);
+}
+
+/// The receipt, or every one of them, changed.
+fn each(mut answer: Value, change: impl Fn(&mut Value)) -> Value {
+    match &mut answer {
+        Value::Array(receipts) => receipts.iter_mut().for_each(change),
+        Value::Object(_) => change(&mut answer),
+        _ => {}
     }
+    answer
 }

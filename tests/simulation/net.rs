@@ -11,6 +11,8 @@ use crate::fault::{Fault, Hits};
 use crate::ledger::Ledger;
 
 pub const GWEI: u128 = 1_000_000_000;
+/// A base fee above the cap of every seed.
+const DEAR: u128 = 60 * GWEI;
 
 /// The network.
 pub struct Net {
@@ -23,6 +25,8 @@ pub struct Net {
     pub last: u64,
     pub lag: u64,
     pub base_fee: u128,
+    /// The base fee stays above every cap until all faults stop.
+    pub is_dear: bool,
     /// Signers without money.
     pub broke: bool,
     pub seed: Seed,
@@ -63,6 +67,7 @@ impl Net {
             last: 0,
             lag,
             base_fee: GWEI,
+            is_dear: false,
             broke: false,
             seed,
             hits: Hits::default(),
@@ -74,7 +79,7 @@ impl Net {
         }
     }
 
-    /// The canonical chain in words, for whoever has to find out why.
+    /// The canonical chain in words, to find the cause of a failure.
     pub fn story(&self) -> String {
         let line = |block: &Arc<Block>| {
             let calls: Vec<String> = block
@@ -116,6 +121,21 @@ impl Net {
     pub fn next_salt(&mut self) -> u64 {
         self.salt += 1;
         self.salt
+    }
+
+    /// The market changes, unless it stays dear.
+    pub fn set_base_fee(&mut self, fee: u128) {
+        self.base_fee = if self.is_dear { DEAR } else { fee };
+    }
+
+    /// The market goes above every cap, if a transaction of ours waits for a block. True if it does so now.
+    pub fn become_dear(&mut self) -> bool {
+        if self.is_dear || !self.pool.values().any(|tx| tx.ours) {
+            return false;
+        }
+        (self.is_dear, self.base_fee) = (true, DEAR);
+        self.hit(Fault::Dear);
+        true
     }
 
     /// A transaction reaches a pool.
@@ -198,13 +218,23 @@ impl Net {
         }
     }
 
+    /// So many empty blocks.
+    pub fn grow(&mut self, now: u64, count: u64) {
+        for _ in 0..count {
+            self.seal(now, self.head().ledger.clone(), Vec::new());
+        }
+    }
+
     fn append(&mut self, now: u64, ledger: Ledger, receipts: Vec<Receipt>) {
+        self.seal(now, Arc::new(ledger), receipts);
+    }
+
+    fn seal(&mut self, now: u64, ledger: Arc<Ledger>, receipts: Vec<Receipt>) {
         let salt = self.next_salt();
         let (parent, number) = (self.head().hash, self.head().number + 1);
         let hash = keccak256([parent.as_slice(), &number.to_be_bytes(), &salt.to_be_bytes()].concat());
         let timestamp = now.max(self.head().timestamp + 1);
-        let block =
-            Block { number, hash, parent, timestamp, base_fee: self.base_fee, receipts, ledger: Arc::new(ledger) };
+        let block = Block { number, hash, parent, timestamp, base_fee: self.base_fee, receipts, ledger };
         self.blocks.push(Arc::new(block));
         self.last = self.last.max(number.saturating_sub(self.lag));
     }

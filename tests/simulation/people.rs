@@ -50,7 +50,7 @@ pub async fn answer(run: &mut Run<'_>, request: Request) -> Broken {
 
 /// A person looks at an operation or a lane and does something about it, wise or not.
 pub async fn operate(run: &mut Run<'_>, index: usize) -> Broken {
-    if run.seed.chance(0.35) {
+    if run.waits || run.seed.chance(0.35) {
         return tend_lanes(run, index).await;
     }
     // Mostly what needs a person, if anything does.

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use chrono::Duration;
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Finality};
+use muniment_activities::signer::Signer;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::{Error, Result};
 use muniment_workflows::engine::{Engine, StartError};
@@ -25,6 +26,8 @@ use crate::worker::{Move, Worker, until_killed};
 
 /// How many moves are made before everything is left to drain.
 const TURNS: u64 = 130;
+/// The first turn in which the market may go above every cap, in the seeds in which it does.
+const DEAR_FROM: u64 = 10;
 
 /// A seed under way.
 pub struct Run<'a> {
@@ -47,6 +50,13 @@ pub struct Run<'a> {
     number: u64,
     /// The endpoint that lies.
     liar: Option<usize>,
+    /// Whether the market goes above every cap and stays there, so that the engine has to give up.
+    turns_dear: bool,
+    /// Whether each process has a key of its own, and not both.
+    pub keys_apart: bool,
+    /// Whether people leave what waits and what was given up alone until the chain has shown its last word: only then does the engine give
+    /// up surely, and a late success prove it.
+    pub waits: bool,
 }
 
 type Ended = Arc<Mutex<Option<Result<String>>>>;
@@ -64,7 +74,11 @@ impl<'a> Run<'a> {
         plan::clear();
         plan::seen();
         let mut seed = Seed::new(number);
-        let config = terms::of_chain(&mut seed);
+        // Aimed seeds look for what is rare, and giving up takes a long chain of events.
+        let turns_dear = seed.chance(if aim.is_some() { 0.5 } else { 0.1 });
+        let waits = aim.is_some_and(|(point, _)| matches!(point, Point::DeadLetter | Point::MarkConfirmed));
+        let turns_dear = turns_dear || waits;
+        let config = terms::of_chain(&mut seed, turns_dear);
         let lag = if let Finality::Confirmations(count) = config.finality { count } else { 2 + seed.below(4) };
         let mut net = Net::new(Seed::new(seed.draw()), lag, stage.now());
         for _ in 0..2 {
@@ -72,6 +86,7 @@ impl<'a> Run<'a> {
         }
         let liar = (config.quorum == 2).then_some(seed.below(2) as usize);
         let settings = terms::of_engine(&mut seed);
+        let keys_apart = seed.chance(0.2);
         let offerings = stage.offer(&mut seed).await.expect("the scene is set");
         Self {
             stage,
@@ -90,6 +105,9 @@ impl<'a> Run<'a> {
             aim,
             number,
             liar,
+            turns_dear,
+            keys_apart,
+            waits,
         }
     }
 
@@ -110,7 +128,10 @@ impl<'a> Run<'a> {
                 self.arm(point, when, nth);
             }
         }
-        for _ in 0..TURNS {
+        for turn in 0..TURNS {
+            if self.turns_dear && turn >= DEAR_FROM && self.shared.net().become_dear() {
+                self.note("the market becomes dear".to_owned());
+            }
             self.turn().await?;
         }
         self.drain().await
@@ -147,7 +168,7 @@ impl<'a> Run<'a> {
             |n| Arc::new(Endpoint { index: n, shared: self.shared.clone() }) as Arc<dyn muniment_activities::Node>;
         let chain = Chain::in_process(self.config.clone(), vec![node(0), node(1)]);
         let chain = chain.with_clock(Arc::new(self.stage.milliseconds()));
-        let chains = vec![(chain, self.stage.signers.clone())];
+        let chains = vec![(chain, self.keys(index))];
         let started = Engine::start(self.stage.db.clone(), self.settings.clone(), chains).await;
         match started {
             Ok(engine) => {
@@ -162,6 +183,20 @@ impl<'a> Run<'a> {
             }
             Err(other) => Err(format!("a worker does not start: {other}")),
         }
+    }
+
+    /// The keys that a process starts with: those of the configuration, which may have changed since.
+    fn keys(&mut self, index: usize) -> Vec<Signer> {
+        let mut keys = self.stage.signers.clone();
+        if self.keys_apart {
+            self.hit(Fault::KeysApart);
+            keys.swap(0, index);
+            keys.truncate(1);
+        } else if !self.oracle.draining && self.seed.chance(0.1) {
+            self.hit(Fault::KeyTaken);
+            keys.remove(self.seed.below(2) as usize);
+        }
+        keys
     }
 
     /// One move of one worker, with whatever happens in the middle of it.
@@ -224,7 +259,7 @@ impl<'a> Run<'a> {
                 self.note(format!("{label} -> CRASH {at}"));
                 self.workers[index].crash();
             }
-            Err(Error::Refused { code, detail }) => self.note(format!("{label} -> {code}: {detail}")),
+            Err(refused) if refused.refusal().is_some() => self.note(format!("{label} -> {refused}")),
             Err(stale @ Error::Stale { .. }) => self.note(format!("{label} -> {stale}")),
             Err(other) => {
                 self.note(format!("{label} -> {other}"));

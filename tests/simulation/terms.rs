@@ -17,8 +17,8 @@ pub fn of_engine(seed: &mut Seed) -> Settings {
     }
 }
 
-/// The terms of the chain.
-pub fn of_chain(seed: &mut Seed) -> ChainConfig {
+/// The terms of the chain. Where the market becomes dear, patience is short, or the seed ends before it does.
+pub fn of_chain(seed: &mut Seed, turns_dear: bool) -> ChainConfig {
     let finality = if seed.chance(0.5) { Finality::Tag } else { Finality::Confirmations(2 + seed.below(3)) };
     ChainConfig {
         chain_id: CHAIN.cast_unsigned(),
@@ -27,9 +27,9 @@ pub fn of_chain(seed: &mut Seed) -> ChainConfig {
         broadcast_all: seed.chance(0.5),
         finality,
         max_fee_per_gas_gwei_cap: if seed.chance(0.4) { 4 } else { 30 },
-        bump_after_seconds: 20 + seed.below(30),
+        bump_after_seconds: if turns_dear { 12 } else { 20 + seed.below(30) },
         bump_percent: 13 + seed.below(40),
-        stuck_after_seconds: 60 + seed.below(200),
+        stuck_after_seconds: if turns_dear { 12 + seed.below(24) } else { 60 + seed.below(200) },
         in_flight_max: 1 + seed.below(4) as u32,
         factory: Some(FACTORY),
         registry: Some(REGISTRY),

@@ -1,4 +1,4 @@
-//! What happened, for whoever has to find out why.
+//! What happened in a seed, to find the cause of a failure.
 
 use std::sync::{Mutex, PoisonError};
 

@@ -12,7 +12,7 @@ use muniment_domain::{Error, Result};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::prepare::Prepared;
-use muniment_workflows::engine::{finalise, follow, lane, rebroadcast, submit, sweep};
+use muniment_workflows::engine::{finalise, follow, lane, observe, rebroadcast, submit, sweep, used_nonce};
 use muniment_workflows::operator::{self, abandon, cancel, mark_confirmed, retry};
 
 use crate::endpoint::Shared;
@@ -43,6 +43,8 @@ pub enum Move {
     Follow,
     Finalise,
     Tend,
+    /// Reads the signers' counts, and explains the nonces that they show as used.
+    Observe,
     Check,
     Hold,
     Sweep,
@@ -90,6 +92,10 @@ async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) 
         Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
         Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
         Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
+        Move::Observe => {
+            observe::observe(engine, network).await?;
+            said(used_nonce::reconcile(engine, network).await?)
+        }
         Move::Check => said(lane::check_all(engine, network).await?),
         Move::Hold => format!("{}", engine.holder.acquire(&engine.db, "chain:31337").await?),
         Move::Sweep => format!("{} woken, {} probed", sweep::sweep(engine).await?, sweep::probe(engine).await?),
