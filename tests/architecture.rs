@@ -28,6 +28,7 @@ const EVERYONE: &[&str] =
 /// Dependencies that only some crates may use; a trailing star stands for a family. Tests and bench may use all.
 const ONLY: &[(&str, &[&str])] = &[
     // The devchain has a JSON-RPC server of its own and shares nothing with the REST API.
+    ("askama", &["muniment-api"]),
     ("axum*", &["muniment-api", "muniment-devchain"]),
     ("apalis*", &["muniment-workflows"]),
     ("backoff", &["muniment-workflows"]),

@@ -168,4 +168,24 @@ on_both_databases! {
         let (ok, _) = flaws(&server, &auditor).await;
         assert_eq!(ok, json!(false));
     }
+
+    async fn an_anchor_that_a_crash_kept_from_the_database_is_stored_with_the_same_signature(database: Database) {
+        let api = ApiFixture::new(database).await;
+        write_entries(&api, 2, 5).await;
+        let mut server = api.start().await;
+        api.until("an anchor exists", async || api.count("audit_anchors").await == 1).await;
+        server.process.kill();
+        let signed = api.rows("select root, signature from audit_anchors").await;
+        // As after a crash between the note and the commit: the file has the signature, and the database has no anchor.
+        let path = api.folder.path().join("audit-anchors.jsonl");
+        let text = std::fs::read_to_string(&path).unwrap();
+        let signing = text.lines().position(|line| line.contains("\"signing\"")).unwrap();
+        let kept: Vec<_> = text.lines().take(signing + 1).collect();
+        std::fs::write(&path, format!("{}\n", kept.join("\n"))).unwrap();
+        forge(&api, &["delete from audit_anchors"]).await;
+        let mut server = api.start().await;
+        api.until("it is stored", async || api.count("audit_anchors").await == 1).await;
+        assert_eq!(api.rows("select root, signature from audit_anchors").await, signed);
+        server.process.kill();
+    }
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use muniment_domain::clock::Clock;
-use muniment_domain::event;
 use muniment_domain::point::Point;
+use muniment_domain::{event, event_data};
 use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
@@ -104,7 +104,7 @@ on_both_databases! {
         let db = open(&database.url()).await;
         let (statements, guard) = Statements::follow();
         let mut tx = db.begin().await.unwrap();
-        let data = json!({ "from": "accepted", "status": "minted" });
+        let data = event_data::sample("subscription.minted");
         let events: Vec<_> = (0..100).map(|number| event::New {
             name: "subscription.minted".to_owned(),
             subject_type: "subscription",

@@ -44,7 +44,7 @@ on_both_databases! {
     async fn queued_retries_run_once_even_if_the_process_ends(database: Database) {
         let (site, mut server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
-        site.anvil.mine(3).await;
+        site.followed().await;
         let body = json!({ "filter": { "status": "failed", "error_code": "reverts", "offering_id": site.offerings[0] } });
         let requested = server.post(PATH, "bulk", body.clone()).await;
         assert_eq!((requested.status, &requested.body["matched"]), (202, &json!(PAGES)), "{requested:?}");
@@ -69,6 +69,7 @@ on_both_databases! {
     async fn five_retries_start_per_second(database: Database) {
         let (site, server) = pages_refused(database).await;
         site.set_roles(Roles::ALL).await;
+        site.followed().await;
         let requested = server.post(PATH, "bulk", json!({ "filter": {}, "reason": "the role is back" })).await;
         assert_eq!(requested.status, 202);
         let due = site.rows("select cast(count(*) as text) from commands group by due_at order by due_at").await;

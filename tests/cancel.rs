@@ -106,7 +106,7 @@ on_both_databases! {
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
         site.set_roles(Roles::ALL).await;
-        site.anvil.mine(3).await;
+        site.followed().await;
         let path = |act: &str| format!("/blockchain/operations/{mint}/{act}");
         let (one, other) = (server.client(), server.client());
         let (retry, cancel) = (path("retry"), path("cancel"));
@@ -148,6 +148,7 @@ on_both_databases! {
         let requested = server.session().await.post(&path, "late", lane_mode("unsent")).await.unwrap();
         assert_eq!(requested.status, 202, "{requested:?}");
         site.set_roles(Roles::ALL).await;
+        site.followed().await;
         site.lanes("active").await;
         site.settled().await;
         server.approve(&second, &requested).await;

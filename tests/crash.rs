@@ -6,7 +6,9 @@ use muniment_domain::point::Point;
 use world::{Binary, Database, Fault, FaultProxy, Mining, Rule, campaign, on_both_databases};
 
 use crate::installation::{Installation, Lacks, PATIENCE, Server, Terms};
-use crate::{approval, audit, commands, foreign_key, offering_calendar, operator, reconciliation, sessions};
+use crate::{
+    approval, audit, commands, foreign_key, offering_calendar, operator, reconciliation, sessions, webhook_delivery,
+};
 
 pub const SIDES: [&str; 2] = ["before", "after"];
 const SIGABRT: i32 = 6;
@@ -46,6 +48,7 @@ fn every_write_has_a_crash_test() {
             sessions::ENDED_AT,
             audit::ENDED_AT,
             offering_calendar::ENDED_AT,
+            webhook_delivery::ENDED_AT,
         ];
         assert!(tests.iter().any(|points| points.contains(point)), "no test ends at {point}");
     }

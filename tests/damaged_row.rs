@@ -31,7 +31,8 @@ on_both_databases! {
             let waits = format!("operations where id = '{damaged}' and status = 'submitted' and blocked_reason like 'damaged_row: %'");
             site.until("an operator is notified", async || site.count(&waits).await == 1).await;
             let shown = server.get(&format!("/blockchain/operations/{damaged}")).await;
-            assert!(shown.text("/blocked_reason").starts_with("damaged_row: "), "{shown:?}");
+            assert_eq!(shown.text("/blocked_reason"), "damaged_row");
+            assert!(!shown.text("/blocked_detail").is_empty(), "{shown:?}");
         }
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1, "nothing of the damaged one was written");
         site.write(&format!("update operations set payload = '{payload}' where id = '{broken}'")).await;

@@ -24,6 +24,10 @@ on_both_databases! {
             fixture.reaches(&id, "completed").await;
             assert_eq!(fixture.shown(&id).await.text("/totals/paid"), total);
         }
+        let id = fixture.site.rows("select id from distributions order by id").await.concat().remove(0);
+        let csv = fixture.server.get(&format!("/v1/distributions/{id}/report?format=csv")).await;
+        let paid_to = csv.body.as_str().unwrap();
+        assert!(paid_to.contains(&wallet(0).to_checksum(None)), "addresses have their checksum: {paid_to}");
         assert_eq!(fixture.sums_agree().await, 15);
         assert_eq!(fixture.site.count("operations where status <> 'confirmed'").await, 0);
         assert_eq!(fixture.site.count("payout_allowances").await, 2, "one for the token, one for the distributor");
@@ -110,6 +114,20 @@ on_both_databases! {
         assert_eq!(fixture.act("small", &small, "submit").await.status, if requested[0].status == 200 { 200 } else { 202 });
         let more = fixture.calculated("direct_payout", "40.00").await;
         assert_eq!(fixture.act("more", &more, "submit").await.status, 202);
+    }
+
+    async fn payouts_of_the_platform_count_together(database: Database) {
+        let fixture = PayoutFixture::with(database, 2, |site| site.config.platform_payout_threshold("100.00")).await;
+        let first = fixture.calculated("direct_payout", "60.00").await;
+        assert_eq!(fixture.act("first", &first, "submit").await.status, 200, "far below the offering's own threshold");
+        let second = fixture.calculated("direct_payout", "40.00").await;
+        let waits = fixture.act("second", &second, "submit").await;
+        assert_eq!((waits.status, waits.text("/approval/status")), (202, "pending".to_owned()), "{waits:?}");
+        let third = fixture.calculated("direct_payout", "39.99").await;
+        assert_eq!(fixture.act("third", &third, "submit").await.status, 200, "what waits does not count");
+        let sums = "select 'offering', cast(amount as text) from unaided_days where action = 'payout' \
+            union all select 'platform', cast(amount as text) from unaided_platform_days where action = 'payout' order by 1";
+        assert_eq!(fixture.site.rows(sums).await, [["offering", "9999"], ["platform", "9999"]]);
     }
 
     async fn a_record_date_ends_at_the_utc_offset_of_the_offering(database: Database) {
@@ -223,7 +241,20 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
         ("submit", (409, "invalid_state")),
         ("execute", (409, "invalid_state")),
     ] {
-        assert_eq!(fixture.act(verb, &id, verb).await.problem(), (problem.0, problem.1.to_owned()), "{verb}");
+        let refused = fixture.act(verb, &id, verb).await;
+        assert_eq!(refused.problem(), (problem.0, problem.1.to_owned()), "{verb}");
+        assert_eq!(
+            (refused.text("/current_status"), &refused.body["allowed_transitions"]),
+            ("draft".into(), &json!(["snapshot", "cancel"]))
+        );
+        assert!(!refused.text("/detail").contains(": ."), "{refused:?}");
+        // Only time is missing for a snapshot, and the answer says how much.
+        let early = verb == "snapshot";
+        assert_eq!(
+            (refused.body["retryable"] == json!(true), refused.text("/retry_at").starts_with("299")),
+            (early, early),
+            "{refused:?}"
+        );
     }
     assert_eq!(fixture.act("bare", &id, "cancel").await.problem(), (422, "validation_failed".to_owned()));
     let missing = "dist_01jc0000000000000000000000";
@@ -232,6 +263,11 @@ async fn bad_input_is_refused_with_its_code_and_changes_nothing() {
         fixture.server.post(&format!("/v1/distributions/{id}/cancel"), "over", json!({ "reason": "never" })).await;
     assert_eq!((cancelled.status, cancelled.text("/status")), (200, "cancelled".to_owned()));
     assert_eq!(fixture.site.count("operations where kind = 'payout'").await, 0);
+    let listed = fixture.server.get("/v1/distributions?type=dividend").await;
+    assert_eq!((listed.status, listed.text("/data/0/id")), (200, id.clone()), "{listed:?}");
+    assert_eq!(fixture.server.get("/v1/distributions?type=interest").await.body["data"], json!([]));
+    let after = fixture.server.get(&format!("/v1/distributions?after={id}")).await;
+    assert_eq!((&after.body["data"], &after.body["pagination"]["next_after"]), (&json!([]), &serde_json::Value::Null));
     let report = fixture.calculated("direct_payout", "20.00").await;
     let csv = fixture.server.get(&format!("/v1/distributions/{report}/report?format=csv")).await;
     assert_eq!(csv.body.as_str().unwrap().lines().count(), 3, "{csv:?}");

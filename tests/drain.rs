@@ -111,6 +111,21 @@ async fn connections_that_nobody_answers_are_replaced() {
     .await;
 }
 
+/// The queue library asks the database without a limit. Nothing else of the process hangs, so nothing else notices.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_queue_worker_that_hangs_is_replaced() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let mut site = Installation::new(database, Mining::Mixed, &[Terms::free(2)]).await;
+    let (wire, through) = Wire::before(&site.database.url());
+    site.config.database(&through);
+    wire.swallow_sender_of("-deploy-run_");
+    let server = site.start().await;
+    site.until("the worker hangs", async || !wire.awaits_sender()).await;
+    assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+    site.settled().await;
+    assert_eq!(site.exactly_once().await.deployed, 1);
+}
+
 /// Longer than any loop may fail in a row; the process that starts meanwhile waits too.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_starts_without_its_database_waits_for_it() {

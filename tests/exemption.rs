@@ -15,6 +15,8 @@ on_both_databases! {
         let unknown = subscribe(&fixture.investor, &a, "100.00").await;
         assert_eq!((unknown.field(), unknown.text("/errors/0/params/limit")), (above_limit(), "0.00".to_owned()));
         assert_eq!(declare(&fixture.investor, "20000.00", "50000.00").await.status, 200);
+        let limits = fixture.investor.get("/v1/investor/profile").await.body["limits"].clone();
+        assert_eq!(limits["reg_a_t2_per_offering"], json!("5000.00"), "{limits}");
         assert_eq!(subscribe(&fixture.investor, &a, "4000.00").await.status, 201);
         assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above_limit());
         assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each offering counts by itself");

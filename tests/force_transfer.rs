@@ -55,7 +55,16 @@ on_both_databases! {
         site.settled().await;
         let shown = server.get(approved.headers["location"].to_str().unwrap()).await;
         assert_eq!((shown.text("/status"), shown.text("/steps/0/function")), ("confirmed".into(), "forceTransfer".into()));
-        assert_eq!(shown.text("/arguments/cause/document_sha256"), format!("0x{}", "ab".repeat(32)));
+        assert_eq!(shown.text("/arguments/cause/document_sha256"), "ab".repeat(32));
+        // Addresses have their checksum wherever they are shown.
+        let approval = server.get(requested.headers["location"].to_str().unwrap()).await;
+        // Executed is not confirmed: the approval shows the operation with its own status.
+        assert_eq!(approval.body["operations"], json!([{ "id": shown.text("/id"), "status": "confirmed" }]));
+        let all = format!("{} {}", shown.body, approval.body);
+        let signer = crate::installation::signer_of(world::KEYS[1]);
+        for address in [wallet(0), wallet(1), signer] {
+            assert!(all.contains(&address.to_checksum(None)) && !all.contains(&format!("{address:#x}")), "{address}: {all}");
+        }
         let units = U256::from(1_050);
         assert_eq!(site.balance_of(token, wallet(0)).await, before[0] - units);
         assert_eq!(site.balance_of(token, wallet(1)).await, before[1] + units);

@@ -30,7 +30,8 @@ on_both_databases! {
         assert_eq!(site.freeze(&server, "freeze-2", 0).await.status, 202);
         site.settled().await;
         assert_eq!(site.count("operations where kind = 'freeze' and status = 'confirmed'").await, 2);
-        assert_eq!(site.count("events where type = 'wallet.frozen'").await, 2);
+        let told = "select cast(sequence as text) from events where type = 'wallet.frozen' order by sequence";
+        assert_eq!(site.rows(told).await, [["1"], ["2"]]);
         let replayed = site.freeze(&server, "freeze-1", 0).await;
         assert_eq!((replayed.text("/id"), site.count("operations where kind = 'freeze'").await), (accepted.text("/id"), 2));
         assert_eq!(site.exactly_once().await.attention, 0);
@@ -75,8 +76,64 @@ on_both_databases! {
         assert_eq!(failed.body["candidates"], json!([]), "no nonce was used");
         assert!(!site.is_frozen(token, wallet(0)).await);
         // Until an operator decides, no other operation on this address is accepted.
-        assert_eq!(site.freeze(&server, "again", 0).await.problem(), (409, "operation_in_progress".to_owned()));
+        let unfreeze = site.about(json!({ "address": wallet(0).to_checksum(None) }));
+        assert_eq!(server.post("/blockchain/unfreeze", "again", unfreeze).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(site.exactly_once().await.attention, 1);
+    }
+
+    async fn a_freeze_takes_its_address_over_from_an_operation_that_failed(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let second = site.second_person(&server).await;
+        let about = || site.about(json!({ "address": wallet(0).to_checksum(None) }));
+        assert_eq!(site.freeze(&server, "first", 0).await.status, 202);
+        site.settled().await;
+        // The unfreeze fails for want of a role, and its cause ends.
+        site.set_roles(Roles::ISSUER).await;
+        let failed = server.request_and_approve(&second, "/blockchain/unfreeze", "unfreeze", about()).await;
+        site.settled().await;
+        let failed = format!("/blockchain/operations/{}", failed.text("/id"));
+        assert_eq!(server.get(&failed).await.text("/status"), "failed");
+        site.set_roles(Roles::ALL).await;
+        let urgent = site.freeze(&server, "urgent", 0).await;
+        assert_eq!(urgent.status, 202, "{urgent:?}");
+        site.settled().await;
+        assert_eq!(server.get(urgent.headers["location"].to_str().unwrap()).await.text("/status"), "confirmed");
+        // The old unfreeze can no longer undo it: it is only abandoned.
+        let retry = json!({ "reason": "a test" });
+        let retried = server.post(&format!("{failed}/retry"), "retry", retry).await;
+        assert_eq!((retried.problem(), retried.text("/current_status")), ((409, "invalid_state".to_owned()), "failed".to_owned()));
+        assert_eq!(retried.body["allowed_transitions"], json!(["reconcile", "cancel"]));
+        let bulk = json!({ "filter": { "type": "unfreeze" }, "dry_run": true });
+        let bulk = server.post("/blockchain/operations/bulk-retry", "bulk", bulk).await;
+        assert_eq!(bulk.text("/skipped/0/code"), "invalid_state", "{bulk:?}");
+        let shown = server.get(&failed).await;
+        assert_eq!(shown.text("/suggested_action/action"), "abandon");
+        assert!(shown.text("/suggested_action/why").contains(&urgent.text("/id")), "{shown:?}");
+        assert!(site.is_frozen(token, wallet(0)).await);
+        let abandoned = server.post(&format!("{failed}/reconcile"), "abandon", json!({ "resolution": "abandon", "reason": "a test" })).await;
+        assert_eq!((abandoned.status, abandoned.text("/resolution")), (200, "abandoned".to_owned()), "{abandoned:?}");
+        server.request_and_approve(&second, "/blockchain/unfreeze", "new", about()).await;
+        site.settled().await;
+        assert!(!site.is_frozen(token, wallet(0)).await);
+        assert_eq!((site.exactly_once().await.attention, site.count("operation_items where live").await), (0, 0));
+    }
+
+    async fn whoever_sees_a_freeze_confirmed_sees_it_in_the_next_read(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        site.minted(&server).await;
+        let frozen = format!("/v1/offerings/{}/token/frozen/{}", site.offerings[0], wallet(0).to_checksum(None));
+        let accepted = site.freeze(&server, "freeze", 0).await;
+        let operation = accepted.headers["location"].to_str().unwrap().to_owned();
+        // Each read keeps its block for a second, unless an operation is final in a later one.
+        site.until("it is confirmed", async || {
+            server.get(&frozen).await;
+            server.get(&operation).await.text("/status") == "confirmed"
+        })
+        .await;
+        assert_eq!(server.get(&frozen).await.body["isFrozen"], json!(true));
     }
 
     async fn a_failed_freeze_is_retried_abandoned_or_confirmed_by_proof(database: Database) {

@@ -124,6 +124,28 @@ on_both_databases! {
         assert_eq!(api.count("attempt_counters where subject like 'account:%:198.51.100.1'").await, 0);
     }
 
+    async fn one_network_sends_only_so_many_bodies_at_once(database: Database) {
+        let mut api = ApiFixture::new(database).await;
+        api.set("limits", "bodies_per_network_max", "4");
+        let server = start(&mut api).await;
+        let mut slow = Vec::new();
+        for _ in 0..4 {
+            let mut stream = TcpStream::connect(server.url.trim_start_matches("http://")).await.unwrap();
+            let head = "POST /v1/auth/login HTTP/1.1\r\nhost: a\r\nx-forwarded-for: 203.0.113.9\r\n\
+                content-type: application/json\r\ncontent-length: 90\r\n\r\n{";
+            stream.write_all(head.as_bytes()).await.unwrap();
+            slow.push(stream);
+        }
+        let refused = loop {
+            let answer = log_in(&server, "203.0.113.9", ADA, PASSWORD, None).await;
+            if answer.status != 200 {
+                break answer;
+            }
+        };
+        assert_eq!(refused.problem(), (503, "service_unavailable".to_owned()), "{refused:?}");
+        assert_eq!(log_in(&server, "198.51.100.1", ADA, PASSWORD, None).await.status, 200, "another network is not refused");
+    }
+
     async fn strangers_do_not_take_the_places_of_others(database: Database) {
         let mut api = ApiFixture::new(database).await;
         api.set("limits", "requests_max", "8");

@@ -74,6 +74,10 @@ on_both_databases! {
         call(&site, signer_of(world::KEYS[3]), token, freeze).await;
         site.until("the freeze is shown", async || holder(&site, &server, 1).await["frozen"] == true).await;
         let listed = server.get(&format!("/v1/offerings/{}/holders", site.offerings[0])).await;
+        let found = server.get(&format!("/v1/offerings/{}/holders?q={}", site.offerings[0], &wallet(1).to_checksum(None)[2..12])).await;
+        assert_eq!((&found.body["pagination"]["total"], found.text("/data/0/wallet_address")), (&json!(1), wallet(1).to_checksum(None)));
+        let nobody = server.get(&format!("/v1/offerings/{}/holders?q=%25", site.offerings[0])).await;
+        assert_eq!(nobody.body["pagination"]["total"], 0, "a percent sign is no pattern: {nobody:?}");
         assert!(listed.body["as_of"]["block"].as_i64().unwrap() > 0, "{}", listed.body);
         let shares = listed.body["data"].as_array().unwrap().iter().map(|h| h["percentage"].as_str().unwrap());
         let sum: f64 = shares.map(|share| share.parse::<f64>().unwrap()).sum();

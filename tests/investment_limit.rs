@@ -102,6 +102,32 @@ on_both_databases! {
         assert!(seen.status == 200 && !format!("{seen:?}").contains("765432"), "{seen:?}");
     }
 
+    async fn declared_figures_are_raised_once_in_a_while(database: Database) {
+        let fixture = OfferingFixture::new(database).await;
+        let server = fixture.server.as_ref().unwrap();
+        let ada = &fixture.investor;
+        assert_eq!(declare(ada, "50000.00", "10000.00").await.status, 200, "the first declaration is free");
+        assert_eq!(declare(ada, "60000.00", "10000.00").await.status, 200, "a first correction, too");
+        let refused = declare(ada, "70000.00", "20000.00").await;
+        let fields: Vec<_> = refused.body["errors"].as_array().unwrap().iter().map(|error| (&error["pointer"], &error["code"])).collect();
+        let early = json!("too_early");
+        assert_eq!((refused.status, fields), (422, vec![(&json!("/annual_income"), &early), (&json!("/net_worth"), &early)]), "{refused:?}");
+        assert_eq!(ada.get("/v1/investor/profile").await.text("/annual_income"), "60000.00");
+        assert_eq!(declare(ada, "40000.00", "10000.00").await.status, 200, "a lower figure is welcome at any time");
+        assert_eq!(declare(ada, "60000.00", "10000.00").await.field().2, "too_early", "and cannot be taken back at once");
+        fixture.api.write("update investors set means_raised_at = '2026-01-01T00:00:00+00:00'").await;
+        assert_eq!(declare(ada, "60000.00", "10000.00").await.status, 200);
+        // The wait is a policy.
+        let (a, b) = (fixture.api.person(server, "a", Role::Admin).await, fixture.api.person(server, "b", Role::Admin).await);
+        let mut limits = a.get("/v1/policies").await.body["limits"].clone();
+        assert_eq!(limits["means_raise_days"], json!(30));
+        limits["means_raise_days"] = json!(0);
+        let body = json!({ "limits": limits, "reason": "Our reviewers ask for evidence." });
+        let asked = a.client().on_version(0).change("PUT", "/v1/policies", Some(body)).await.unwrap();
+        assert_eq!(b.approve(&asked).await.text("/status"), "executed");
+        assert_eq!(declare(ada, "90000.00", "10000.00").await.status, 200);
+    }
+
     async fn newly_declared_figures_count_at_acceptance_and_mint(database: Database) {
         let fixture = SubscriptionFixture::new(database, |o| o.exemption = Exemption::RegCf).await;
         assert_eq!(declare(&fixture.investor, "100000.00", "0.00").await.status, 200);
@@ -115,6 +141,8 @@ on_both_databases! {
         assert_eq!(accept().await.field(), above_limit());
         assert_eq!(declare(&fixture.investor, "80000.00", "0.00").await.status, 200);
         assert_eq!(accept().await.status, 200);
+        // A month later the figures can be raised again.
+        fixture.write("update investors set means_raised_at = '2026-01-01T00:00:00+00:00'").await;
         assert_eq!(declare(&fixture.investor, "10000.00", "0.00").await.status, 200);
         let token = "0x00000000000000000000000000000000000000aa";
         for sql in [

@@ -55,6 +55,14 @@ on_both_databases! {
         let server = api.start().await;
         let (ada, id, olga) = applicant(&api, &server).await;
         assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
+        // The reviewer reads what the decision is about, after a step-up, and the read is in the audit log.
+        let path = format!("/v1/investors/{id}/kyc");
+        let idle = crate::installation::Person::log_in(&server, &olga.email).await;
+        assert_eq!(idle.get(&path).await.problem(), (403, "step_up_required".to_owned()));
+        let review = olga.get(&path).await;
+        assert_eq!((review.status, &review.body["cases"][0]["data"]["document_number"]), (200, &identity()["data"]["document_number"]), "{review:?}");
+        assert!(api.count("audit_log where action = 'GET /v1/investors/{id}/kyc'").await > 0);
+        assert_eq!(ada.get(&path).await.problem(), (403, "role_forbidden".to_owned()));
         let rows = "select data_sealed from kyc_cases union all select cast(data as text) from events";
         let texts = api.rows(rows).await.concat().concat();
         assert!(!texts.is_empty() && !texts.contains(NUMBER) && !texts.contains("1984"), "{texts}");
@@ -176,6 +184,8 @@ on_both_databases! {
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence(), "screening": "clear" });
         let requested = olga.post(&back, reason.clone()).await;
         assert_eq!(requested.status, 202, "{requested:?}");
+        let asked = olga.get(&format!("/v1/approvals/{}", requested.text("/approval/id"))).await;
+        assert_eq!(asked.text("/payload/evidence_sha256"), evidence(), "a digest is answered as it was sent");
         assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "suspended");
         let own = server.approve(&olga, &requested).await;
@@ -183,6 +193,10 @@ on_both_databases! {
         let allowed = server.approve(&petra, &requested).await;
         assert_eq!(allowed.text("/status"), "executed", "{allowed:?}");
         assert_eq!(ada.get("/v1/investor/profile").await.text("/sanctions/status"), "clear");
+        let shown = olga.get(&format!("/v1/investors/{id}")).await;
+        let decisions = shown.body["decisions"].as_array().unwrap().iter();
+        let papers: Vec<_> = decisions.filter_map(|one| one["evidence_sha256"].as_str()).collect();
+        assert!(papers.len() >= 2 && papers.iter().all(|paper| *paper == evidence()), "{shown:?}");
         assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
         assert_eq!(api.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }

@@ -69,6 +69,7 @@ on_both_databases! {
         assert_eq!(shown.text("/kyc/status"), "approved", "the identity stays approved");
         let lines: Vec<_> = shown.body["accreditations"].as_array().unwrap().iter().map(|line| line["basis"].as_str().unwrap()).collect();
         assert_eq!(lines, ["net_worth", "income", "income_lost"]);
+        assert_eq!(shown.text("/accreditations/0/evidence_sha256"), evidence(), "a digest is answered as it was sent");
         assert_eq!(api.count("events where type = 'investor.accreditation_changed'").await, 3);
         assert_eq!(api.count(&format!("audit_log where object_id = '{id}' and detail like '%accreditation_changed%'")).await, 3);
         assert_eq!(olga.post(&format!("/v1/investors/{NOBODY}/accreditation"), sound.clone()).await.problem(), (404, "not_found".to_owned()));
@@ -128,6 +129,7 @@ on_both_databases! {
             assert_eq!(ada.get("/v1/investor/profile").await.text("/tax/withholding_rate"), rate);
         }
         let shown = olga.get(&format!("/v1/investors/{id}")).await;
+        assert_eq!(shown.text("/tax/decisions/0/evidence_sha256"), evidence());
         assert_eq!((shown.text("/tax/decisions/0/withholding_rate"), shown.text("/tax/decisions/1/decided_by")), ("30.00".to_owned(), olga.id.clone()), "{shown:?}");
         assert_eq!((api.count("tax_profiles").await, api.count("events where type = 'investor.tax_changed'").await), (1, 2));
         assert_eq!(ada.post(&path, body("0.00")).await.problem(), (403, "role_forbidden".to_owned()));

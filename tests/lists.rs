@@ -1,5 +1,6 @@
 //! Lists use indexes for every sort order and filter: reading a page costs only that page.
 
+use alloy::primitives::{Address, B256};
 use chrono::DateTime;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
@@ -11,7 +12,7 @@ use muniment_domain::subscription::{self, Scope as Whose};
 use muniment_domain::total::Total;
 use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{
-    api_key, approval, attempt_counter, distribution, email_link, event_scope, idempotency, investor, issuer,
+    api_key, approval, attempt_counter, chain, distribution, email_link, event_scope, idempotency, investor, issuer,
     login_attempt, migrate, operation, reconciliation, session, user, wallet, wallet_challenge,
 };
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
@@ -99,6 +100,9 @@ async fn ask(tx: &mut Tx) {
         operation::list(tx, &filter, LIMIT, OFFSET).await.unwrap();
         operation::count(tx, &filter).await.unwrap();
     }
+    let failed = operation::Filter { statuses: vec![operation::Status::Failed], ..operation::Filter::default() };
+    operation::list(tx, &failed, LIMIT, OFFSET).await.unwrap();
+    operation::find_same_call(tx, 1, Address::ZERO, B256::ZERO).await.unwrap();
 }
 
 /// Lists of operators, and lists of a user's own rows.
@@ -128,7 +132,7 @@ async fn desk(tx: &mut Tx, lately: CreatedBetween) {
         distributions(tx, created).await;
         for owner in [Owner::Platform, Owner::Issuer("iss_1".to_owned()), Owner::Investor("inv_1".to_owned())] {
             for kind in [None, Some("subscription.minted")] {
-                let filter = event_scope::Filter { kind, created, after: None };
+                let filter = event_scope::Filter { kind, created, after: 0 };
                 event_scope::page(tx, &owner, &filter, LIMIT).await.unwrap();
             }
         }
@@ -145,6 +149,7 @@ async fn distributions(tx: &mut Tx, created: CreatedBetween) {
             for offering_id in [None, Some("off_1".to_owned())] {
                 let filter = Filter { statuses: statuses.clone(), offering_id, created, ..Filter::default() };
                 distribution::list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
+                distribution::count(tx, &scope, &filter).await.unwrap();
             }
         }
     }
@@ -187,6 +192,8 @@ async fn every_list_uses_an_index_on_both_databases() {
     let (statements, guard) = Statements::follow();
     ask(&mut db.read().await.unwrap()).await;
     forget(&mut db.begin().await.unwrap()).await;
+    // What a reorganisation takes back, in the commit of the follower.
+    chain::rewind(&mut db.begin().await.unwrap(), 1, 1).await.unwrap();
     drop(guard);
     let mut texts = statements.texts();
     texts.sort();

@@ -39,6 +39,42 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
+    async fn two_people_release_locked_units_before_their_time(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        let token = site.minted(&server).await;
+        assert_eq!(lock(&site, &server, "lock", "300").await.status, 202);
+        site.settled().await;
+        let release = |quantity: &str, until: &str| {
+            let mut body = lock_of(&site, 0, quantity);
+            body["release_at"] = json!(until);
+            body
+        };
+        for (quantity, until, code) in [("300.01", FAR, "insufficient_balance"), ("1", "2044-01-01T00:00:00Z", "insufficient_balance")] {
+            let refused = server.post("/blockchain/release-lock", &format!("{quantity}-{until}"), release(quantity, until)).await;
+            assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), ("/quantity".into(), code.into()), "{refused:?}");
+        }
+        for (new, code) in [(FAR, "above_maximum"), ("2020-01-01T00:00:00Z", "below_minimum")] {
+            let mut body = release("1", FAR);
+            body["new_release_at"] = json!(new);
+            let refused = server.post("/blockchain/release-lock", new, body).await;
+            assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), ("/new_release_at".into(), code.into()), "{refused:?}");
+        }
+        // A part becomes free now, another part a year earlier.
+        server.request_and_approve(&second, "/blockchain/release-lock", "now", release("100", FAR)).await;
+        site.settled().await;
+        let mut body = release("50", FAR);
+        body["new_release_at"] = json!("2044-01-01T00:00:00Z");
+        server.request_and_approve(&second, "/blockchain/release-lock", "earlier", body).await;
+        site.settled().await;
+        let left: Vec<u64> = site.tranches_of(token, wallet(0), 1).await.iter().map(|(units, _)| units.to()).collect();
+        assert_eq!(left, [5_000, 15_000]);
+        let known = site.rows("select quantity from tranches where quantity <> '0' order by release_at").await.concat();
+        assert_eq!(known, ["5000", "15000"], "the ledger follows");
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
     async fn two_people_remove_expired_locks(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;

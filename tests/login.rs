@@ -259,6 +259,22 @@ on_both_databases! {
         assert_eq!(operator.change("PATCH", "/v1/auth/me", Some(body)).await.status, 200);
     }
 
+    async fn a_dry_run_takes_nothing_of_the_limit_of_subscriptions(database: Database) {
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "subscribe_per_minute", "2");
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", muniment_domain::user::Role::Investor).await;
+        let path = "/v1/offerings/off_01jc8yq3k5e9v8w2m4n6p7r9st/subscribe";
+        let body = json!({ "amount": "100.00", "acknowledgements": ["risk_warning"] });
+        for _ in 0..5 {
+            assert_eq!(ada.post(&format!("{path}?dry_run=true"), body.clone()).await.problem(), (404, "not_found".to_owned()));
+        }
+        let first = ada.post(path, body.clone()).await;
+        assert_eq!(first.headers["ratelimit-policy"], "\"subscribe\";q=2;w=60");
+        assert_eq!((first.status, ada.post(path, body.clone()).await.status), (404, 404));
+        assert_eq!(ada.post(path, body).await.problem(), (429, "rate_limited".to_owned()));
+    }
+
     async fn a_password_with_outdated_hash_settings_is_rehashed_at_login(database: Database) {
         let mut api = ApiFixture::new(database).await;
         let server = api.start().await;

@@ -11,20 +11,20 @@ use world::on_both_databases;
 use crate::installation::{ApiFixture, Server, register};
 
 /// A sender that runs a command first and then keeps each mail as a file.
-fn sender(folder: &Path, first: &str) -> PathBuf {
+pub fn sender(folder: &Path, first: &str) -> PathBuf {
     let path = folder.join("send");
     fs::write(&path, format!("#!/bin/sh\n{first}\ncat > {}/$$.eml\n", folder.display())).unwrap();
     fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     path
 }
 
-fn mails(folder: &Path) -> Vec<String> {
+pub fn mails(folder: &Path) -> Vec<String> {
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let mails = files.filter(|path| path.extension().is_some_and(|end| end == "eml"));
     mails.map(|path| fs::read_to_string(path).unwrap()).collect()
 }
 
-async fn mail_fixture(database: world::Database, first: &str) -> (ApiFixture, TempDir) {
+pub async fn mail_fixture(database: world::Database, first: &str) -> (ApiFixture, TempDir) {
     let (mut api, folder) = (ApiFixture::new(database).await, tempfile::tempdir().unwrap());
     api.set("mail", "command", &format!("\"{} -t\"", sender(folder.path(), first).display()));
     api.set("mail", "from", "\"no-reply@muniment.example\"");

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
+use world::{Database, Engine, Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::installation::{Installation, Terms, signer_of};
 
@@ -60,4 +60,43 @@ on_both_databases! {
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
+}
+
+/// The key of the lane from which the only transaction was sent, and the other one.
+async fn key_and_other(site: &Installation) -> (&'static str, &'static str) {
+    let signer = site.rows("select signer from lanes join attempts on attempts.lane_id = lanes.id").await.concat();
+    let is_signer = |key: &str| signer_of(key).to_string().to_lowercase() == signer[0];
+    if is_signer(KEYS[1]) { (KEYS[1], KEYS[2]) } else { (KEYS[2], KEYS[1]) }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fee_is_raised_by_the_process_with_the_key_although_another_one_follows() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let mut site = Installation::with_signers(database, Mining::Manual, &[Terms::free(1)], 2).await;
+    site.config.chain("bump_after_seconds", "2");
+    let mut server = site.start().await;
+    server.deploy("deploy", &site.offerings[0]).await;
+    site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+    server.process.kill();
+    let (key, other) = key_and_other(&site).await;
+    let signers = |key: &str| format!("[{{ kind = \"raw\", private_key = \"{key}\" }}]");
+    site.write("delete from leases").await;
+    site.config.chain("signers", &signers(other));
+    let follower = site.launch(&["worker"]).spawn();
+    let leases = "select holder from leases where name like 'chain:%'";
+    site.until("a process follows the chain", async || !site.rows(leases).await.is_empty()).await;
+    let lease = site.rows(leases).await;
+    assert!(follower.log().contains(&lease[0][0]), "{}", follower.log());
+    site.config.chain("signers", &signers(key));
+    let owner = site.launch(&["worker"]).spawn();
+    site.until("the fee is raised", async || {
+        site.mine_above_offers().await;
+        site.count("attempts where kind = 'bump'").await > 0
+    })
+    .await;
+    assert_eq!(site.rows(leases).await, lease, "the process without the key still follows");
+    site.anvil.set_base_fee(1).await;
+    site.mined_until_settled().await;
+    assert_eq!(site.exactly_once().await.deployed, 1);
+    drop((follower, owner));
 }

@@ -93,6 +93,9 @@ on_both_databases! {
         site.settled().await;
         let again = server.post("/blockchain/trigger-mint", "mint-3", body).await;
         assert_eq!(again.problem(), (409, "nothing_to_mint".to_owned()));
+        for (code, id) in [("1 wallet_required", &ids[0]), ("2 already_minted", &ids[4]), ("1 not_found", &unknown)] {
+            assert!(again.text("/detail").contains(&format!("{code} (such as {id})")), "{again:?}");
+        }
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 3);
         assert_eq!(site.exactly_once().await.minted, 2);
     }

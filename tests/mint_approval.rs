@@ -1,5 +1,6 @@
 //! A mint above the threshold, through the API: nothing exists before a second person approves exactly the request.
 
+use alloy::primitives::Address;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};
@@ -232,8 +233,8 @@ on_both_databases! {
         assert_eq!(failed.text("/error/code"), "snapshot_mismatch");
 
         // Somebody with database access adds their own subscription to the list.
-        let thief = "0x00000000000000000000000000000000deadbeef";
-        let wallet = site.rows("select min(address) from wallets").await[0][0].clone();
+        let thief = "0x00000000000000000000000000000000DeaDBeef";
+        let wallet = site.rows("select min(address) from wallets").await[0][0].parse::<Address>().unwrap().to_checksum(None);
         let swap = |column: &str, kind: &str| format!(
             "update approvals set {column} = cast(replace(cast({column} as text), '{wallet}', '{thief}') as {kind}) where status = 'pending'"
         );

@@ -117,7 +117,7 @@ on_both_databases! {
                     None => {
                         assert_eq!(answer.problem(), refused(409, "invalid_state"), "{from} {verb}: {answer:?}");
                         assert_eq!(answer.text("/current_status"), from.as_str());
-                        assert_eq!(answer.body["allowed_transitions"], json!(from.moves()), "{from} {verb}");
+                        assert_eq!(answer.body["allowed_transitions"], json!(from.requests()), "{from} {verb}");
                         let shown = fixture.olga.get(&format!("/v1/offerings/{id}")).await;
                         assert_eq!((shown.text("/status"), &shown.body["version"], events), (from.to_string(), &json!(version), 0));
                     }
@@ -313,8 +313,16 @@ on_both_databases! {
         assert_eq!(listed(&fixture.olga, "created_from=2999-01-01T00:00:00Z").await.0, Vec::<String>::new());
         let (rival, _) = fixture.other_issuer("rita").await;
         assert_eq!(listed(&rival, "").await.0, [ids[1].clone(), ids[0].clone()]);
+        assert_eq!(fixture.investor.get("/v1/offerings?q=x").await.problem(), refused(403, "role_forbidden"));
+        let of_issuer = listed(&fixture.olga, &format!("issuer_id={}&sort=name", fixture.issuer_id)).await.0;
+        assert_eq!(of_issuer, listed(&fixture.olga, "sort=name").await.0);
+        assert_eq!(listed(&fixture.olga, "issuer_id=iss_01jc0000000000000000000000").await.0, Vec::<String>::new());
+        assert_eq!(listed(&fixture.olga, "template=real_estate_equity&sort=name").await.0, of_issuer);
+        assert_eq!(listed(&fixture.olga, "template=bond").await.0, Vec::<String>::new());
+        let networks = fixture.server.as_ref().unwrap().anonymous().get("/v1/networks").await.unwrap();
+        assert_eq!((networks.text("/data/0/key"), &networks.body["data"][0]["chain_id"]), ("dev".to_owned(), &json!(31337)));
         for (query, code) in [("status=loud", "invalid_parameter"), ("status=draft", "invalid_parameter"), ("state=open", "unknown_parameter"),
-            ("limit=0", "invalid_parameter"), ("page=x", "invalid_parameter"), ("sort=price", "invalid_parameter"), ("q=x", "unknown_parameter")] {
+            ("limit=0", "invalid_parameter"), ("page=x", "invalid_parameter"), ("sort=price", "invalid_parameter"), ("issuer_id=iss_1", "invalid_parameter"), ("template=castle", "invalid_parameter")] {
             assert_eq!(fixture.investor.get(&format!("/v1/offerings?{query}")).await.problem(), refused(400, code), "{query}");
         }
         let anonymous = |server: &Server| server.anonymous();

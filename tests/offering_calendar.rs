@@ -1,6 +1,6 @@
 //! The calendar of an offering: on time by its wake, or by the sweep, only once and never early.
 
-use chrono::Duration;
+use chrono::{DateTime, Duration, Utc};
 use muniment_domain::point::{Point, When, plan};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::timer;
@@ -72,6 +72,18 @@ on_both_databases! {
         assert_eq!(fixture.events(&id).await[5..], ["updated", "closed", "settled"]);
         assert_eq!(fixture.act(&fixture.olga, &id, "archive", json!({})).await.text("/status"), "archived");
         assert_eq!(fixture.api.count("timers").await, 0);
+    }
+
+    async fn a_lockup_counts_from_the_real_end_of_the_offering(database: Database) {
+        let fixture = OfferingFixture::new(database).await;
+        let lockup = json!({ "enabled": true, "rule": "after_close", "days": 30 });
+        let id = fixture.open(json!({ "lockup": lockup, "closes_at": later(90) })).await;
+        let ends = async || fixture.shown(&id).await.text("/lockup_release_at").parse::<DateTime<Utc>>().unwrap();
+        assert!(ends().await > in_days(119), "announced with the planned end");
+        let closed = fixture.act(&fixture.issuer, &id, "close", json!({})).await;
+        assert_eq!(closed.status, 200, "{closed:?}");
+        let end = ends().await;
+        assert!(end > in_days(29) && end < in_days(31), "{end}");
     }
 
     async fn an_offering_below_its_soft_cap_fails_and_cannot_be_closed(database: Database) {

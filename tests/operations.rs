@@ -31,6 +31,8 @@ on_both_databases! {
         let created = server.get(&format!("{PATH}/{other}")).await.text("/created_at");
         for (query, found) in [
             ("status=failed".to_owned(), 3),
+            ("error_code=nothing".to_owned(), 0),
+            ("error_code=reverts".to_owned(), 3),
             ("status=failed,confirmed".to_owned(), 5),
             ("status=pending".to_owned(), 0),
             ("type=mint".to_owned(), 3),
@@ -85,6 +87,8 @@ on_both_databases! {
         ] {
             assert_eq!(server.get(&format!("{PATH}?{query}")).await.problem(), (400, "invalid_parameter".to_owned()), "{query}");
         }
+        let lost = server.get(&format!("{PATH}?status=lost")).await.text("/detail");
+        assert!(lost.contains("dead_letter") && !lost.contains("Status"), "it names the words, and no type: {lost}");
         assert_eq!(server.get(&format!("{PATH}?lane=7")).await.problem(), (400, "unknown_parameter".to_owned()));
         assert_eq!(server.get(&format!("{PATH}/stats?status=failed")).await.problem(), (400, "unknown_parameter".to_owned()));
         let empty = server.get(PATH).await.body;
@@ -96,7 +100,7 @@ on_both_databases! {
         let server = site.start().await;
         let mint = site.mint_refused(&server, 0).await;
         site.set_roles(Roles::ALL).await;
-        site.anvil.mine(3).await;
+        site.followed().await;
         server.retry("retry", &mint).await;
         site.settled().await;
         let record = server.get(&format!("{PATH}/{mint}")).await.body;

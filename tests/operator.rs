@@ -24,6 +24,7 @@ const WHY: &str = "a test";
 fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
     match outcome {
         Err(Error::Refused { code, .. }) => code,
+        Err(Error::Illegal { .. }) => Code::InvalidState,
         other => panic!("it was not refused: {other:?}"),
     }
 }

@@ -160,7 +160,7 @@ on_both_databases! {
         let declared = fixture.server.post(&format!("/v1/distributions/{id}/declare-audit"), "audit", report).await;
         assert_eq!((declared.status, declared.text("/type")), (202, "audit_declaration".to_owned()), "{declared:?}");
         fixture.site.settled().await;
-        assert_eq!(fixture.shown(&id).await.text("/audit_declaration/report_hash"), format!("0x{}", "ab".repeat(32)));
+        assert_eq!(fixture.shown(&id).await.text("/audit_declaration/report_sha256"), "ab".repeat(32));
     }
 
     async fn two_payouts_sharing_one_payer_pay_everybody_once_after_a_retry(database: Database) {

@@ -9,6 +9,7 @@ use crate::installation::{Answer, ApiFixture, Installation, Person, Server, Subs
 /// The configured limits with changes.
 fn limits(change: &Value) -> Value {
     let mut limits = json!({ "mint_dual_control_threshold": "250000.00", "payout_dual_control_threshold": "10000.00",
+        "mint_platform_dual_control_threshold": "1000000.00", "payout_platform_dual_control_threshold": "40000.00", "means_raise_days": 30,
         "payout_dust_threshold": "0.01", "payment_due_days": 10, "approval_hours": 72, "kyc_months": 24, "kyc_months_at_high_risk": 12,
         "issuer_invitations_per_day": 20, "unpaid_investor_percent": 50, "unverified_investor_percent": 5, "unverified_total_percent": 20, "unverified_hours": 72 });
     for (name, value) in change.as_object().unwrap() {
@@ -42,7 +43,7 @@ on_both_databases! {
         let read = a.get("/v1/policies").await;
         assert_eq!((read.headers["etag"].to_str().unwrap(), &read.body["limits"]), ("\"v0\"", &limits(&json!({}))));
         assert_eq!((&read.body["fixed"]["requests"]["page_limit_max"], &read.body["fixed"]["engine"]["attempts_max"]), (&json!(100), &json!(10)));
-        assert_eq!(read.body["bounds"][4], json!({ "name": "approval_hours", "minimum": 25, "maximum": 336 }));
+        assert_eq!(read.body["bounds"][7], json!({ "name": "approval_hours", "minimum": 25, "maximum": 336 }));
 
         let invited = json!({ "email": "olga@people.example", "name": "Olga", "roles": ["operator"], "reason": "x" });
         let before = a.post("/v1/users", invited).await;
@@ -129,6 +130,28 @@ on_both_databases! {
         let refused = decide(approval(40)).await;
         assert_eq!(refused.field(), (422, "/expires_at".to_owned(), "out_of_range".to_owned()), "{refused:?}");
         assert_eq!(decide(approval(20)).await.status, 200);
+    }
+
+    async fn many_offerings_do_not_multiply_what_one_person_mints(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        for offering in &site.offerings {
+            assert_eq!(server.deploy(&format!("deploy-{offering}"), offering).await.status, 202);
+        }
+        site.settled().await;
+        let (a, b) = (site.person(&server, "a", Role::Admin).await, site.person(&server, "b", Role::Admin).await);
+        changed(&a, &b, 0, json!({ "mint_platform_dual_control_threshold": "1500.00" })).await;
+        let first = server.mint("first", &site.offerings[0]).await;
+        assert_eq!((first.status, first.body["operations"].as_array().map(Vec::len)), (202, Some(1)), "{first:?}");
+        let second = server.mint("second", &site.offerings[1]).await;
+        assert_eq!((second.status, second.text("/approval/action")), (202, "mint".to_owned()), "{second:?}");
+        assert_eq!(server.approve(&b, &second).await.text("/status"), "executed");
+        // The limit is a policy: two admins raise it, and the next mint is one person's again.
+        changed(&a, &b, 1, json!({ "mint_platform_dual_control_threshold": "9000000.00" })).await;
+        let third = server.mint("third", &site.offerings[2]).await;
+        assert_eq!((third.status, third.body["operations"].as_array().map(Vec::len)), (202, Some(1)), "{third:?}");
+        site.settled().await;
+        site.exactly_once().await;
     }
 
     async fn a_lower_threshold_applies_to_the_next_mint_only(database: Database) {

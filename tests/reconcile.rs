@@ -2,6 +2,7 @@
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::contract::registry::Roles;
+use muniment_activities::token::factory;
 use muniment_activities::{payout::coin, token};
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -73,6 +74,37 @@ on_both_databases! {
         site.anvil.mine(4).await;
         site.read_up_to(&proof).await;
         assert_eq!(failed(&prove(&server, "proof", &mint, &proof).await), ["sender"]);
+    }
+
+    async fn a_sender_must_be_an_agent_of_the_offering(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        for offering in &site.offerings {
+            assert_eq!(server.deploy(&format!("deploy-{offering}"), offering).await.status, 202);
+        }
+        site.settled().await;
+        site.set_roles(Roles(0)).await;
+        let mut mints = Vec::new();
+        for offering in &site.offerings {
+            mints.push(server.mint(&format!("mint-{offering}"), offering).await.text("/operations/0/id"));
+        }
+        site.settled().await;
+        site.all_read().await;
+        site.set_roles_for(factory::offering_id(&site.offerings[1]), KEYS[2], Roles::ALL).await;
+        // The agent executes the first mint and loses its roles on the platform in the same block. It stays an agent of the other offering.
+        site.stop_blocks().await;
+        let foreign = execute_elsewhere(&site, &mints[0]).await;
+        site.until("it waits", async || site.anvil.rpc().number("eth_getBlockTransactionCountByNumber", json!(["pending"])).await == 1).await;
+        site.set_roles_of(KEYS[2], Roles(0)).await;
+        site.anvil.mine(4).await;
+        site.read_up_to(&foreign).await;
+        assert_eq!(failed(&prove(&server, "foreign", &mints[0], &foreign).await), ["sender"]);
+        let own = execute_elsewhere(&site, &mints[1]).await;
+        site.until("it waits", async || site.anvil.rpc().number("eth_getBlockTransactionCountByNumber", json!(["pending"])).await == 1).await;
+        site.anvil.mine(4).await;
+        site.read_up_to(&own).await;
+        let proved = prove(&server, "own", &mints[1], &own).await;
+        assert_eq!((proved.status, proved.text("/status")), (200, "confirmed".to_owned()), "{proved:?}");
     }
 
     async fn an_unknown_payment_proves_nothing(database: Database) {
@@ -235,7 +267,7 @@ on_both_databases! {
         assert_eq!(server.act("one", &mint, "reconcile", give_up).await.body, requested.body, "one key, one response");
         assert_eq!(site.count("operations where resolution is not null").await, 0, "nothing is abandoned yet");
         site.set_roles(Roles::ALL).await;
-        site.anvil.mine(3).await;
+        site.followed().await;
         assert_eq!(server.retry("retry", &mint).await.status, 202, "until then it can be retried");
         site.settled().await;
         assert_eq!(server.state(&mint).await.0, "confirmed");

@@ -6,13 +6,14 @@ use alloy::primitives::{Address, Bytes};
 use muniment_activities::contract::line::Line;
 use muniment_activities::contract::registry::Roles;
 use muniment_activities::token;
+use muniment_activities::token::factory;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
-use crate::foreign_key::{execute_elsewhere, send};
+use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, PATIENCE, PayoutFixture, Server, Terms, signer_of};
 
 /// Commit points at which these tests end a process.
@@ -57,9 +58,8 @@ fn kinds(report: &Value) -> Vec<String> {
 
 /// Calls the first offering's token as an agent that is not a signer of the platform.
 async fn by_foreign_agent(site: &Installation, data: Bytes) {
-    let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([signer_of(KEYS[2]), "latest"])).await;
     let token = site.tokens_of(&site.offerings[0]).await[0].address;
-    let hash = send(&site.anvil, KEYS[2], nonce, token, data).await;
+    let hash = site.sent_as(KEYS[2], token, data).await;
     site.read_up_to(&hash).await;
 }
 
@@ -240,6 +240,33 @@ on_both_databases! {
         let missed = report(&site, &server, "missed", json!({})).await;
         assert_eq!(kinds(&missed), ["freeze", "restriction", "unknown_operation"], "{missed}");
         assert!(site.count("operations").await == 2, "a comparison changes nothing");
+    }
+
+    async fn an_agent_of_one_offering_is_known_by_it(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        minted(&site, &server).await;
+        let (offering, key) = (site.offerings[0].clone(), factory::offering_id(&site.offerings[0]));
+        for other in [KEYS[2], KEYS[3]] {
+            site.set_roles_of(other, Roles(0)).await;
+        }
+        site.set_roles_for(key, KEYS[2], Roles::ISSUER).await;
+        // Our signer has its roles in the one offering only, which is all that it needs.
+        site.set_roles_for(key, KEYS[1], Roles::ALL).await;
+        site.set_roles(Roles(0)).await;
+        let mined = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        site.until("it is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
+        let all = report(&site, &server, "all", json!({})).await;
+        let found = all["findings"]["data"].as_array().unwrap();
+        assert_eq!(found.len(), 1, "{all}");
+        let stranger = format!("{} for {offering}", signer_of(KEYS[2]).to_checksum(None));
+        assert_eq!((&found[0]["kind"], &found[0]["subject"], &found[0]["actual"]), (&json!("agent_unknown"), &json!(stranger), &json!("issuer")));
+        site.set_roles_for(key, KEYS[1], Roles::ISSUER).await;
+        let mined = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        site.until("it is final", async || site.count(&format!("chains where final_number >= {mined}")).await == 1).await;
+        let less = report(&site, &server, "less", json!({})).await;
+        let missing = less["findings"]["data"].as_array().unwrap().iter().find(|found| found["kind"] == "role_missing").cloned();
+        assert_eq!(missing.unwrap()["actual"], "issuer", "{less}");
     }
 
     async fn executed_effects_of_failed_operations_are_found(database: Database) {

@@ -81,6 +81,8 @@ on_both_databases! {
         let batch = server.get(approved.headers["location"].to_str().unwrap()).await;
         assert_eq!(batch.body["data"].as_array().unwrap().len(), 1, "one token has units in the wallet");
         assert_eq!(batch.text("/data/0/status"), "confirmed", "{batch:?}");
+        let approval = server.get(&format!("/v1/approvals/{}", approved.text("/id"))).await;
+        assert_eq!(approval.body["operations"][0]["id"], batch.body["data"][0]["id"], "{approval:?}");
         assert_eq!(held(&site, token, NEW).await, before);
         assert_eq!(held(&site, token, wallet(0)).await, [(U256::ZERO, vec![]), (U256::ZERO, vec![])]);
         assert!(site.is_frozen(token, wallet(0)).await && site.is_frozen(token, NEW).await, "a recovery does not remove a freeze");
@@ -106,6 +108,30 @@ on_both_databases! {
         assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), ("/address".into(), "address_retired".into()), "{refused:?}");
         let again = server.post(PATH, "again", recovery(&site, &offering, Address::repeat_byte(0x77)).await).await;
         assert_eq!((again.text("/errors/0/pointer"), again.text("/errors/0/code")), ("/lost_address".into(), "address_retired".into()), "{again:?}");
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    async fn a_recovery_of_the_wrong_wallet_is_taken_back(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        let token = site.minted(&server).await;
+        let about = site.about(json!({ "address": wallet(0).to_checksum(None) }));
+        let early = server.post("/blockchain/reinstate", "early", about.clone()).await;
+        assert_eq!((early.text("/errors/0/pointer"), early.text("/errors/0/code")), ("/address".into(), "address_not_recovered".into()), "{early:?}");
+        server.request_and_approve(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
+        site.settled().await;
+        server.request_and_approve(&second, "/blockchain/reinstate", "reinstate", about.clone()).await;
+        site.settled().await;
+        assert_eq!(site.successor_of(token, wallet(0)).await, Address::ZERO);
+        let back = format!("wallets where address = '{:#x}' and retired_at is null and successor is null", wallet(0));
+        assert_eq!((site.count(&back).await, site.count("events where type = 'wallet.reinstated'").await), (1, 1));
+        // Units stay with the successor, and the wallet stays frozen until two people end that, too.
+        assert_eq!(site.balance_of(token, wallet(0)).await, U256::ZERO);
+        assert!(site.is_frozen(token, wallet(0)).await);
+        server.request_and_approve(&second, "/blockchain/unfreeze", "unfreeze", about).await;
+        site.settled().await;
+        assert!(!site.is_frozen(token, wallet(0)).await);
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 

@@ -2,8 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use muniment_domain::db::Tx;
+use muniment_domain::point::Point;
 use muniment_domain::report::cap_table;
-use muniment_domain::user::Role;
+use muniment_domain::sql::sql;
+use muniment_domain::user::{self, Role};
 use serde_json::{Value, json};
 use world::{Database, Mining, on_both_databases};
 
@@ -143,6 +146,20 @@ on_both_databases! {
         // No event of this token is indexed yet.
         let empty = fixture.operator.get(&format!("/v1/reports/cap-table?offering_id={}", fixture.offering)).await;
         assert_eq!((&empty.body["block_number"], &empty.body["lines"], &empty.body["totals"]), (&Value::Null, &json!([]), &json!([])));
+    }
+
+    async fn an_export_sees_the_moment_at_which_it_began(database: Database) {
+        let db = open(&database.url()).await;
+        let count = async |tx: &mut Tx| sql("select count(*) from users").scalar::<i64>(tx).await.unwrap();
+        let mut export = db.read_one_moment().await.unwrap();
+        let before = count(&mut export).await;
+        let mut tx = db.begin().await.unwrap();
+        user::insert(&mut tx, "ada@people.example", "Ada", Role::Investor).await.unwrap();
+        tx.commit(Point::Housekeeping).await.unwrap();
+        assert_eq!(count(&mut export).await, before, "what is written meanwhile is not in it");
+        drop(export);
+        assert_eq!(count(&mut db.read().await.unwrap()).await, before + 1);
+        db.close().await;
     }
 
     async fn a_cap_table_is_read_at_one_moment(database: Database) {

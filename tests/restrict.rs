@@ -6,7 +6,6 @@ use muniment_domain::user::Role;
 use serde_json::json;
 use world::{KEYS, Mining, on_both_databases};
 
-use crate::foreign_key::send;
 use crate::installation::{Installation, Terms, signer_of};
 
 on_both_databases! {
@@ -57,10 +56,7 @@ on_both_databases! {
         let offering = format!("/v1/offerings/{}", site.offerings[0]);
         site.write("update offerings set status = 'open'").await;
         let agent = signer_of(KEYS[2]);
-        let elsewhere = async |data: Bytes| {
-            let nonce = site.anvil.rpc().number("eth_getTransactionCount", json!([agent, "latest"])).await;
-            send(&site.anvil, KEYS[2], nonce, address, data).await;
-        };
+        let elsewhere = async |data: Bytes| site.sent_as(KEYS[2], address, data).await;
         elsewhere(token::restrict(agent, address, 1).data).await;
         let paused = async || operator.get(&offering).await.text("/status") == "paused";
         site.until("the offering is paused", paused).await;

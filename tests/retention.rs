@@ -3,19 +3,20 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::column::Hex;
-use muniment_domain::db::Db;
+use muniment_domain::db::{Conn, Db};
 use muniment_domain::email_link::Purpose;
 use muniment_domain::idempotency::{Answer, Key};
 use muniment_domain::login_attempt::Outcome;
 use muniment_domain::point::Point;
 use muniment_domain::session::{Lifetime, New};
+use muniment_domain::sql::sql;
 use muniment_domain::user::Role;
 use muniment_domain::wallet_challenge::WalletChallenge;
 use muniment_domain::{
     attempt_counter, email_link, idempotency, investor, login_attempt, session, user, wallet_challenge,
 };
 use muniment_workflows::engine::Engine;
-use muniment_workflows::engine::sweep;
+use muniment_workflows::engine::{queue, sweep};
 use muniment_workflows::settings::Settings;
 use world::{Database, on_both_databases};
 
@@ -95,6 +96,25 @@ async fn prune_pages(db: &Db) -> [u64; 6] {
 }
 
 on_both_databases! {
+    async fn ended_jobs_are_deleted_in_pages(database: Database) {
+        let db = open(&database.url()).await;
+        let mut tx = db.begin().await.unwrap();
+        let now = tx.now();
+        for number in 0..3 {
+            queue::wake_id(&mut tx, queue::TIMER, &format!("tim_{number}"), now).await.unwrap();
+        }
+        let ended = match tx.conn {
+            Conn::Sqlite(_) => "update Jobs set status = 'Done', done_at = 0",
+            Conn::Postgres(_) => "update apalis.jobs set status = 'Done', done_at = '2020-01-01T00:00:00Z'",
+        };
+        assert_eq!(sql(ended).execute(&mut tx).await.unwrap(), 3);
+        for deleted in [2, 1, 0] {
+            assert_eq!(queue::prune(&mut tx, 24, PAGE).await.unwrap(), deleted);
+        }
+        drop(tx);
+        db.close().await;
+    }
+
     async fn old_rows_are_deleted_in_pages_and_needed_rows_stay(database: Database) {
         open(&database.url()).await.close().await;
         for (number, days) in [200, 199, 198, 29].into_iter().enumerate() {

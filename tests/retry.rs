@@ -48,6 +48,8 @@ on_both_databases! {
         site.impatient();
         let server = site.start().await;
         let deploy = site.stuck(&server).await;
+        let told = server.get(&format!("/blockchain/operations/{deploy}")).await.text("/error/message");
+        assert!(told.contains("below the cap"), "it says what stopped the fee: {told}");
         let same = server.retry("retry-1", &deploy).await;
         assert_eq!((same.status, same.text("/status")), (202, "submitted".to_owned()), "{same:?}");
         assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");

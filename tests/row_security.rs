@@ -14,7 +14,7 @@ const TABLES: [&str; 3] = ["subscriptions", "wallets", "webhook_endpoints"];
 /// How many rows of each table an unfiltered statement sees, and how many the list of subscriptions has with too wide a scope.
 async fn seen(db: &Db) -> Vec<i64> {
     let mut tx = db.read().await.unwrap();
-    let (listed, _) = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
+    let listed = subscription::list(&mut tx, &Scope::All, &Filter::default(), 20, 0).await.unwrap();
     let mut counts = vec![i64::try_from(listed.len()).unwrap()];
     for table in TABLES {
         counts.push(sql("select count(*) from ").push(table).scalar::<i64>(&mut tx).await.unwrap());
@@ -51,7 +51,7 @@ async fn a_statement_without_owner_filter_shows_only_own_rows() {
         assert_eq!(row_security::limited_to(nobody, seen(&db)).await, [0; 4]);
     }
     assert_eq!(seen(&db).await, [2; 4], "the next statement on the same connection");
-    // A write counts over the whole offering, whoever makes it.
+    // A write counts over the whole offering, for every caller.
     let counted = row_security::limited_to(Some(&own), async {
         let mut tx = db.begin().await.unwrap();
         sql("select count(*) from subscriptions").scalar::<i64>(&mut tx).await.unwrap()

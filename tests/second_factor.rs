@@ -9,11 +9,11 @@ use world::on_both_databases;
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server};
 
 /// A user's authenticator app.
-struct App(Vec<u8>);
+pub struct App(Vec<u8>);
 
 impl App {
     /// Enrols the app with the secret that the platform shows.
-    fn with_secret(secret: &str) -> Self {
+    pub fn with_secret(secret: &str) -> Self {
         let (mut bytes, mut held, mut bits) = (Vec::new(), 0u32, 0);
         for letter in secret.bytes() {
             let value = if letter.is_ascii_uppercase() { letter - b'A' } else { letter - b'2' + 26 };
@@ -28,7 +28,7 @@ impl App {
     }
 
     /// The current code, or the code some half minutes later.
-    fn code(&self, steps: i64) -> String {
+    pub fn code(&self, steps: i64) -> String {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_secs();
         let step = i64::try_from(now / 30).unwrap() + steps;
         let key = ring::hmac::Key::new(ring::hmac::HMAC_SHA1_FOR_LEGACY_USE_ONLY, &self.0);

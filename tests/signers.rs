@@ -73,6 +73,21 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 2);
     }
 
+    async fn a_retry_on_a_paused_lane_says_what_it_waits_for_and_goes_on_after_it(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.set_roles(Roles::ALL).await;
+        site.followed().await;
+        assert_eq!(set(&server, "pause", "pause").await.status, 200);
+        assert_eq!(server.retry("retry", &mint).await.status, 202);
+        let path = format!("/blockchain/operations/{mint}");
+        site.until("it says what it waits for", async || server.get(&path).await.text("/blocked_reason") == "lane_paused").await;
+        assert_eq!(set(&server, "resume", "resume").await.status, 200);
+        site.settled().await;
+        assert_eq!(server.get(&path).await.text("/status"), "confirmed");
+    }
+
     async fn a_lane_leaves_quarantine_with_counters_above_the_final_block(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         let server = site.start().await;
@@ -89,6 +104,21 @@ on_both_databases! {
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn a_lane_that_was_only_paused_resumes_without_reading_events(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        let server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+        site.finalised().await;
+        assert_eq!(set(&server, "pause", "pause").await.status, 200);
+        // A provider whose short ranges would make it thousands of calls.
+        proxy.add(Rule::new(Fault::Status(503)).on(&["eth_getLogs"]));
+        let resumed = set(&server, "resume", "resume").await;
+        assert_eq!((resumed.status, resumed.text("/lane_state")), (200, "active".to_owned()), "{resumed:?}");
     }
 
     async fn a_caller_without_permission_cannot_pause_a_lane(database: Database) {

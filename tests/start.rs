@@ -1,9 +1,9 @@
 //! An error in the installation is reported clearly, with what to do, at start or on the operation, and loses nothing.
 
 use muniment_workflows::operator::abandon;
-use world::{Database, Engine, Launch, Mining, on_both_databases};
+use world::{Cluster, Database, Engine, Launch, Mining, on_both_databases};
 
-use crate::installation::{Installation, PATIENCE, Terms};
+use crate::installation::{Installation, PATIENCE, Terms, ledger_dump};
 
 async fn small_site(mining: Mining) -> Installation {
     Installation::new(Database::fresh(Engine::Sqlite).await, mining, &[Terms::free(1)]).await
@@ -78,6 +78,22 @@ async fn the_production_profile_never_starts_the_demo() {
         assert_says(&process.log(), &["production", "starts the demo", "muniment run"]);
     }
     assert!(!folder.path().join("muniment.db").exists());
+}
+
+/// Other tests get a migrated copy.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_postgres_database_is_migrated_once_by_two_processes() {
+    let cluster = tokio::task::spawn_blocking(Cluster::shared).await.unwrap();
+    let empty = cluster.database().await;
+    let folder = tempfile::tempdir().unwrap();
+    let migrate = || Launch::new(["migrate"]).env("MUNIMENT_DATABASE_URL", empty.url()).folder(folder.path()).spawn();
+    for mut process in [migrate(), migrate()] {
+        let status = process.wait(PATIENCE).expect("it ends");
+        assert!(status.success(), "{}", process.log());
+    }
+    let (one, other) =
+        (ledger_dump(&Database::Postgres(empty)).await, ledger_dump(&Database::fresh(Engine::Postgres).await).await);
+    assert_eq!(one.keys().collect::<Vec<_>>(), other.keys().collect::<Vec<_>>(), "the copy has the same tables");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -26,7 +26,8 @@ on_both_databases! {
         assert_eq!(fixture.reserved().await, "1500.00");
 
         let list = fixture.investor.get("/v1/subscriptions?page=1&limit=20").await;
-        assert_eq!(list.body["pagination"], json!({ "page": 1, "limit": 20, "total": 1, "total_pages": 1 }));
+        assert_eq!(list.body["pagination"], json!({ "page": 1, "limit": 20, "total": 1, "total_pages": 1, "total_is_exact": true,
+            "next_after": null }));
         let item = &list.body["data"][0];
         assert_eq!(*item, fixture.investor.get(&format!("/v1/subscriptions/{id}")).await.body);
         assert_eq!((&item["subscription_id"], &item["cooling_off"]["active"]), (&json!(id), &json!(true)));
@@ -223,6 +224,33 @@ on_both_databases! {
         assert_eq!((refused.field().2, refused.body["errors"][0]["params"]["excess"].clone()), ("overpaid".to_owned(), json!("1.00")));
     }
 
+    async fn a_list_is_continued_after_an_id_and_found_by_wallet_and_payments_are_listed(database: Database) {
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let mut ids = Vec::new();
+        for _ in 0..3 {
+            ids.push(fixture.committed("1500.00").await);
+        }
+        ids.reverse();
+        let list = async |query: &str| fixture.operator.get(&format!("/v1/subscriptions?{query}")).await.body;
+        let of = |body: &Value| body["data"].as_array().unwrap().iter().map(|s| s["id"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let first = list("limit=2").await;
+        assert_eq!((of(&first), &first["pagination"]["next_after"]), (ids[..2].to_vec(), &json!(ids[1])));
+        let rest = list(&format!("limit=2&after={}", ids[1])).await;
+        assert_eq!((of(&rest), &rest["pagination"]["next_after"], &rest["pagination"]["total"]), (ids[2..].to_vec(), &Value::Null, &Value::Null));
+        assert_eq!(of(&list(&format!("wallet_address={:#x}", wallet(0))).await), ids);
+        assert_eq!(of(&list(&format!("wallet_address={:#x}", wallet(1))).await), Vec::<String>::new());
+        fixture.pay(&ids[0], "500.00", "bank-1").await;
+        fixture.pay(&ids[0], "600.00", "bank-2").await;
+        let path = format!("/v1/subscriptions/{}/payments", ids[0]);
+        for person in [&fixture.investor, &fixture.issuer, &fixture.operator] {
+            let listed = person.get(&path).await;
+            let amounts: Vec<_> = listed.body["data"].as_array().unwrap().iter().map(|p| p["amount"].as_str().unwrap().to_owned()).collect();
+            assert_eq!(amounts, ["500.00", "600.00"], "{listed:?}");
+        }
+        let stranger = fixture.another("sven").await;
+        assert_eq!(stranger.get(&path).await.problem(), (404, "not_found".to_owned()));
+    }
+
     async fn each_caller_sees_and_moves_only_their_own_subscriptions(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
         let id = fixture.committed("1500.00").await;
@@ -265,7 +293,9 @@ on_both_databases! {
         assert_eq!(fixture.act(&fixture.operator, &id, "cancel", json!({ "reason": "asked by phone" })).await.text("/status"), "cancelled");
         assert_eq!(fixture.investor.get("/v1/subscriptions?status=committed,cancelled").await.body["pagination"]["total"], 1);
         assert_eq!(fixture.investor.get("/v1/subscriptions?status=committed").await.body["pagination"]["total"], 0);
-        for (query, problem) in [("status=gone", "invalid_parameter"), ("investor_id=inv_1", "unknown_parameter"), ("limit=0", "invalid_parameter")] {
+        let staff_only = fixture.investor.get("/v1/subscriptions?investor_id=inv_01jc0000000000000000000000").await;
+        assert_eq!(staff_only.problem(), (403, "role_forbidden".to_owned()), "a parameter of staff says so");
+        for (query, problem) in [("status=gone", "invalid_parameter"), ("wallet_address=0x12", "invalid_parameter"), ("after=off_1", "invalid_parameter"), ("limit=0", "invalid_parameter")] {
             let refused = fixture.investor.get(&format!("/v1/subscriptions?{query}")).await;
             assert_eq!(refused.problem(), (400, problem.to_owned()), "{query}");
         }
@@ -277,6 +307,10 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
     let fixture =
         SubscriptionFixture::new(Database::fresh(Engine::Sqlite).await, |o| o.accreditation_required = true).await;
     let path = format!("{}?dry_run=true", fixture.path());
+    for _ in 0..12 {
+        let tried = fixture.investor.post(&path, json!({ "amount": "1500.00" })).await;
+        assert_ne!(tried.status, 429, "a preview does not count as a subscription: {tried:?}");
+    }
     let preview = fixture.investor.post(&path, json!({ "amount": "900.00" })).await;
     assert_eq!((preview.status, &preview.body["eligible"]), (200, &json!(false)), "{preview:?}");
     let checks = preview.body["checks"].as_array().unwrap();

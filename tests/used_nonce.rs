@@ -7,6 +7,7 @@ use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Server, Terms, signer_of};
 
 const SENT: &str = "attempts where sends > 0";
+const ADOPTED: &str = "operation_steps where state = 'included' and nonce is null";
 
 /// Sets the cursor to the node's head, as if every block up to it had been walked.
 async fn walk_past(site: &Installation) {
@@ -35,7 +36,88 @@ async fn sent(database: Database, signers: usize) -> Installation {
     site
 }
 
+/// Uses up the signer's next nonce without any transaction, so that nothing can explain it, and makes that final.
+async fn use_up(site: &Installation, nonce: u64) {
+    site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
+    site.anvil.rpc().call("anvil_setNonce", json!([signer_of(KEYS[1]), format!("{:#x}", nonce + 1)])).await;
+    site.anvil.mine(8).await;
+}
+
+/// A mint that a colleague executed and that was adopted, not final yet.
+async fn adopted(database: Database) -> (Installation, Server) {
+    let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+    let server = site.start().await;
+    server.deploy("deploy", &site.offerings[0]).await;
+    site.mined_until_settled().await;
+    site.lanes("paused").await;
+    let mint = server.mint("mint", &site.offerings[0]).await;
+    assert_eq!(mint.status, 202, "{mint:?}");
+    let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
+    let waits = "operations where status = 'pending' and blocked_reason like 'lane_paused%'";
+    site.until("it waits for its lane", async || site.count(waits).await == 1).await;
+    execute_elsewhere(&site, &id).await;
+    site.anvil.mine(1).await;
+    site.lanes("active").await;
+    site.until("the transaction is adopted", async || site.count(ADOPTED).await == 1).await;
+    (site, server)
+}
+
+fn close() -> Value {
+    json!({ "resolution": "close_nonce", "reason": "No node explains it." })
+}
+
+/// Asks to close the nonce when the platform shows that nothing explains it, and approves as another operator.
+async fn close_by_two(site: &Installation, server: &Server, id: &str) {
+    let shown = "operations where status = 'submitted' and blocked_reason like 'nonce_unexplained:%'";
+    site.until("it shows that nothing explains the nonce", async || site.count(shown).await == 1).await;
+    let asked = server.act("close", id, "reconcile", close()).await;
+    assert_eq!((asked.status, asked.text("/approval/action")), (202, "close_nonce".to_owned()), "{asked:?}");
+    let second = site.second_person(server).await;
+    assert_eq!(server.approve(&second, &asked).await.status, 202);
+    let executed = "approvals where action = 'close_nonce' and status = 'executed'";
+    site.until("the approval is executed", async || site.count(executed).await == 1).await;
+}
+
 on_both_databases! {
+    async fn a_used_nonce_that_nothing_explains_is_closed_by_two_people(database: Database) {
+        let site = sent(database, 1).await;
+        let mut server = site.start().await;
+        let id = site.rows("select id from operations").await.concat().remove(0);
+        let early = server.act("early", &id, "reconcile", close()).await;
+        assert_eq!(early.problem(), (409, "nonce_still_open".to_owned()));
+        server.process.kill();
+        use_up(&site, 0).await;
+        let server = site.start().await;
+        close_by_two(&site, &server, &id).await;
+        let letter = site.rows("select status, error_code from operations").await.concat();
+        assert_eq!(letter, ["dead_letter", "nonce_closed"]);
+        assert_eq!(site.count("attempts where open").await, 0, "its transaction is not sent again");
+        assert_eq!(server.retry("retry", &id).await.status, 202);
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        assert_eq!(site.count("attempts where nonce = 1").await, 1, "it went on under a new nonce");
+    }
+
+    async fn an_operation_that_was_executed_elsewhere_is_adopted_when_its_nonce_is_closed(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let mut server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.mined_until_settled().await;
+        assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
+        let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
+        site.until("it is sent", async || site.count("attempts where sends > 0 and nonce = 1").await == 1).await;
+        server.process.kill();
+        site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
+        execute_elsewhere(&site, &id).await;
+        site.anvil.mine(1).await;
+        use_up(&site, 1).await;
+        let server = site.start().await;
+        close_by_two(&site, &server, &id).await;
+        site.mined_until_settled().await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (1, 0));
+    }
+
     async fn a_transaction_in_a_block_that_was_walked_past_is_confirmed(database: Database) {
         let site = sent(database, 1).await;
         site.anvil.mine(8).await;
@@ -71,26 +153,25 @@ on_both_databases! {
     }
 
     async fn an_adopted_transaction_that_a_reorganisation_removes_is_made_again(database: Database) {
-        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
-        let server = site.start().await;
-        server.deploy("deploy", &site.offerings[0]).await;
-        site.mined_until_settled().await;
-        site.lanes("paused").await;
-        let mint = server.mint("mint", &site.offerings[0]).await;
-        assert_eq!(mint.status, 202, "{mint:?}");
-        let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
-        let waits = "operations where status = 'pending' and blocked_reason like 'lane_paused%'";
-        site.until("it waits for its lane", async || site.count(waits).await == 1).await;
-        execute_elsewhere(&site, &id).await;
-        site.anvil.mine(1).await;
-        site.lanes("active").await;
-        let adopted = "operation_steps where state = 'included' and nonce is null";
-        site.until("the transaction is adopted", async || site.count(adopted).await == 1).await;
+        let (site, _server) = adopted(database).await;
         site.anvil.reorg(1).await;
         site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
-        site.anvil.mine(1).await;
-        site.until("the adoption is withdrawn", async || site.count(adopted).await == 0).await;
+        // The block of the transaction may not have been followed before it was replaced. Then the final block of its height shows it.
+        site.anvil.mine(3).await;
+        site.until("the adoption is withdrawn", async || site.count(ADOPTED).await == 0).await;
         site.finalised().await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (1, 0));
+    }
+
+    async fn an_adopted_transaction_is_confirmed_after_an_absence(database: Database) {
+        let (site, mut server) = adopted(database).await;
+        server.process.kill();
+        // More blocks than the follower walks.
+        site.anvil.mine(700).await;
+        let server = site.start().await;
+        site.mined_until_settled().await;
+        assert!(server.process.log().contains("caught up after a long absence"), "{}", server.process.log());
         let report = site.exactly_once().await;
         assert_eq!((report.minted, report.attention), (1, 0));
     }

@@ -177,6 +177,8 @@ on_both_databases! {
         assert_eq!(api.count("wallets where is_default").await, 1);
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 204);
         assert_eq!(ada.change("DELETE", &format!("{WALLETS}/{second}"), None).await.status, 404);
+        let told = format!("select type, cast(sequence as text) from events where subject_id = '{second}' order by sequence");
+        assert_eq!(api.rows(&told).await, [["wallet.verified", "1"], ["wallet.preferred", "2"], ["wallet.removed", "3"]]);
         let left = ada.get(WALLETS).await;
         assert_eq!((left.body["pagination"]["total"].clone(), left.body["pagination"]["page"].clone()), (json!(2), json!(1)));
         let last = ada.get(&format!("{WALLETS}?page=2&limit=1")).await;

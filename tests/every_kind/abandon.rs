@@ -10,8 +10,17 @@ use super::stage::{Node, Stage};
 use super::traces::ONCE;
 
 /// Abandoning an operation that issues or moves units or money needs an approval.
-const BY_TWO: [Kind; 7] =
-    [Kind::Mint, Kind::MintLocked, Kind::Force, Kind::Recover, Kind::Pay, Kind::PayBatch, Kind::Escrow];
+const BY_TWO: [Kind; 9] = [
+    Kind::Mint,
+    Kind::MintLocked,
+    Kind::Force,
+    Kind::Recover,
+    Kind::Reinstate,
+    Kind::Redeem,
+    Kind::Pay,
+    Kind::PayBatch,
+    Kind::Escrow,
+];
 
 impl Stage {
     async fn give_up(&self, asked: &Asked) {

@@ -6,7 +6,8 @@ use super::kind::{ALL, Kind};
 use super::stage::{Stage, holder, partition, receiver, replacement, report};
 use crate::installation::{Answer, wallet};
 
-const FAR: &str = "2045-01-01T00:00:00Z";
+/// Locks of this time never end in a test.
+pub const FAR: &str = "2045-01-01T00:00:00Z";
 
 /// A request and the operations that it made.
 #[derive(Clone, Debug)]
@@ -83,7 +84,17 @@ impl Stage {
                     "document_sha256": "ab".repeat(32), "reason_code": "court_order" });
                 ("force-transfer", site.about(force))
             }
-            Kind::Recover => ("recover", self.recovery(round).await),
+            Kind::Recover => ("recover", self.recovery(kind, round).await),
+            Kind::Reinstate => ("reinstate", site.about(json!({ "address": address }))),
+            Kind::Redeem => ("redeem", site.about(json!({ "address": address, "partition": "1", "quantity": "1.00" }))),
+            Kind::ReleaseLock => {
+                let lock = json!({ "address": address, "partition": "1", "quantity": "5.00", "release_at": FAR });
+                ("release-lock", site.about(lock))
+            }
+            Kind::Pause | Kind::Unpause => {
+                let verb = if kind == Kind::Pause { "pause" } else { "unpause" };
+                (verb, json!({ "offering_id": offering, "reason_code": "investigation" }))
+            }
             Kind::Pay | Kind::PayBatch | Kind::Escrow => return (self.path(kind, round, "execute"), json!({})),
             Kind::Audit => {
                 return (self.path(kind, round, "declare-audit"), json!({ "report_sha256": report(round) }));
@@ -96,12 +107,13 @@ impl Stage {
         format!("/v1/distributions/{}/{verb}", self.distribution(kind, round))
     }
 
-    async fn recovery(&self, round: usize) -> Value {
-        let lost = wallet(holder(Kind::Recover, round));
+    /// The request of a recovery. A reinstatement takes back another one.
+    pub async fn recovery(&self, kind: Kind, round: usize) -> Value {
+        let lost = wallet(holder(kind, round));
         let owner = format!("select investor_id from wallets where address = '{lost:#x}'");
         let owner = self.site().rows(&owner).await[0][0].clone();
         json!({ "offering_id": self.site().offerings[0], "investor_id": owner, "lost_address": lost.to_checksum(None),
-            "new_address": replacement(round).to_checksum(None), "evidence_document_sha256": "cd".repeat(32) })
+            "new_address": replacement(kind, round).to_checksum(None), "evidence_document_sha256": "cd".repeat(32) })
     }
 
     /// The subscription that a row mints.

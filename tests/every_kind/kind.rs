@@ -16,6 +16,11 @@ pub enum Kind {
     Unrestrict,
     Force,
     Recover,
+    Reinstate,
+    Redeem,
+    ReleaseLock,
+    Pause,
+    Unpause,
     /// One holder, straight from the payer.
     Pay,
     /// A page of holders, straight from the payer.
@@ -48,7 +53,7 @@ pub struct Facts {
     pub told: Option<&'static str>,
 }
 
-pub const ALL: [Kind; 15] = [
+pub const ALL: [Kind; 20] = [
     Kind::Deploy,
     Kind::Mint,
     Kind::MintLocked,
@@ -60,6 +65,11 @@ pub const ALL: [Kind; 15] = [
     Kind::Unrestrict,
     Kind::Force,
     Kind::Recover,
+    Kind::Reinstate,
+    Kind::Redeem,
+    Kind::ReleaseLock,
+    Kind::Pause,
+    Kind::Unpause,
     Kind::Pay,
     Kind::PayBatch,
     Kind::Escrow,
@@ -93,6 +103,11 @@ impl Kind {
             Self::Unrestrict => row(Of::UnrestrictPartition, &["removeRestriction"], 2, Refused, None),
             Self::Force => row(Of::ForceTransfer, &["forceTransfer"], 2, Adopted, None),
             Self::Recover => row(Of::Recover, &["recoveryAddress"], 2, Adopted, Some("wallet.recovered")),
+            Self::Reinstate => row(Of::Reinstate, &["reinstateAddress"], 2, Adopted, Some("wallet.reinstated")),
+            Self::Redeem => row(Of::Redeem, &["redeem"], 2, Adopted, None),
+            Self::ReleaseLock => row(Of::ReleaseLock, &["releaseLock"], 2, Adopted, None),
+            Self::Pause => row(Of::Pause, &["pause"], 1, Harmless, None),
+            Self::Unpause => row(Of::Unpause, &["unpause"], 2, Harmless, None),
             Self::Pay => row(Of::Payout, &["payout"], 1, Adopted, PAID),
             Self::PayBatch => row(Of::Payout, &["batchPayout"], 1, Adopted, PAID),
             Self::Escrow => row(

@@ -10,6 +10,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, DropGuard};
 use world::{Anvil, Database, KEYS, Mining};
 
+use super::ask::FAR;
 use super::kind::Kind;
 use crate::installation::{Installation, PayoutFixture, Terms, in_days, signer_of, wallet};
 
@@ -20,9 +21,11 @@ const MINT_LOCKED: usize = 2;
 const PAY: usize = 3;
 const BATCH: usize = 4;
 const ESCROW: usize = 5;
+/// From here on each round has an offering to deploy, one to pause and one to unpause.
 const DEPLOY: usize = 6;
+const OFFERINGS_PER_ROUND: usize = 3;
 /// Holders of the first offering's token that one round uses.
-const HOLDERS: usize = 7;
+const HOLDERS: usize = 10;
 /// The expiring locks expire after this many days.
 const DUE_DAYS: i64 = 30;
 
@@ -56,7 +59,7 @@ async fn embedded() -> (Anvil, DropGuard) {
 fn terms(rounds: usize) -> Vec<Terms> {
     let mut terms = vec![Terms::free(HOLDERS * rounds), Terms::free(rounds), Terms::locked(rounds)];
     terms.extend([Terms::free(1), Terms::free(2), Terms::free(3)]);
-    terms.extend(vec![Terms::free(1); rounds]);
+    terms.extend(vec![Terms::free(1); OFFERINGS_PER_ROUND * rounds]);
     terms
 }
 
@@ -75,6 +78,8 @@ impl Stage {
         site.config.engine("payout_page_holders", 2);
         // No fee bumps while a test stops the blocks.
         site.config.chain("bump_after_seconds", "600");
+        // Every kind waits for the same block at once.
+        site.config.chain("in_flight_max", "32");
         let server = site.start().await;
         let colleague = site.second_person(&server).await;
         let day = PayoutFixture { site, server, token: Address::ZERO, colleague };
@@ -100,7 +105,16 @@ impl Stage {
         for number in MINT..DEPLOY {
             assert_eq!(server.deploy(&format!("token-{number}"), &site.offerings[number]).await.status, 202);
         }
+        let paused = (0..rounds).flat_map(|round| [Kind::Pause, Kind::Unpause].map(|kind| place(kind, round)));
+        for number in paused {
+            assert_eq!(server.deploy(&format!("token-{number}"), &site.offerings[number]).await.status, 202);
+        }
         site.settled().await;
+        for round in 0..rounds {
+            let offering = &site.offerings[place(Kind::Unpause, round)];
+            let body = json!({ "offering_id": offering, "reason_code": "investigation" });
+            assert_eq!(server.post("/blockchain/pause", &format!("paused-{round}"), body).await.status, 202);
+        }
         for number in [0].into_iter().chain(MINTED_TO) {
             assert_eq!(server.mint(&format!("units-{number}"), &site.offerings[number]).await.status, 202);
         }
@@ -147,6 +161,13 @@ impl Stage {
             let body =
                 site.about(json!({ "address": address, "partition": "1", "quantity": "5.00", "release_at": due }));
             assert_eq!(server.post("/blockchain/lock", &format!("due-{round}"), body).await.status, 202);
+            let address = wallet(holder(Kind::ReleaseLock, round)).to_checksum(None);
+            let body =
+                site.about(json!({ "address": address, "partition": "1", "quantity": "5.00", "release_at": FAR }));
+            assert_eq!(server.post("/blockchain/lock", &format!("far-{round}"), body).await.status, 202);
+            let body = self.recovery(Kind::Reinstate, round).await;
+            let key = format!("recovered-{round}");
+            server.request_and_approve(&self.day.colleague, "/blockchain/recover", &key, body).await;
         }
         site.settled().await;
         // The chain's time decides, and nothing else here depends on it.
@@ -158,17 +179,12 @@ impl Stage {
 
     /// The offering of a row.
     pub fn offering(&self, kind: Kind, round: usize) -> &str {
-        let place = match kind {
-            Kind::Deploy => DEPLOY + round,
-            Kind::Mint => MINT,
-            Kind::MintLocked => MINT_LOCKED,
-            Kind::Pay => PAY,
-            Kind::PayBatch => BATCH,
-            Kind::Escrow => ESCROW,
-            Kind::Audit => MINTED_TO[round],
-            _ => 0,
-        };
-        &self.site().offerings[place]
+        &self.site().offerings[place(kind, round)]
+    }
+
+    /// The token of a row's offering.
+    pub async fn token_of(&self, kind: Kind, round: usize) -> Address {
+        self.token(place(kind, round)).await
     }
 
     /// The token of an offering.
@@ -187,6 +203,22 @@ impl Stage {
     }
 }
 
+/// The position of a row's offering.
+fn place(kind: Kind, round: usize) -> usize {
+    match kind {
+        Kind::Deploy => DEPLOY + OFFERINGS_PER_ROUND * round,
+        Kind::Pause => DEPLOY + OFFERINGS_PER_ROUND * round + 1,
+        Kind::Unpause => DEPLOY + OFFERINGS_PER_ROUND * round + 2,
+        Kind::Mint => MINT,
+        Kind::MintLocked => MINT_LOCKED,
+        Kind::Pay => PAY,
+        Kind::PayBatch => BATCH,
+        Kind::Escrow => ESCROW,
+        Kind::Audit => MINTED_TO[round],
+        _ => 0,
+    }
+}
+
 /// The number of the investor of a row.
 pub fn holder(kind: Kind, round: usize) -> usize {
     let place = match kind {
@@ -198,6 +230,9 @@ pub fn holder(kind: Kind, round: usize) -> usize {
         Kind::Unlock => 3,
         Kind::Force => 4,
         Kind::Recover => 6,
+        Kind::Reinstate => 7,
+        Kind::Redeem => 8,
+        Kind::ReleaseLock => 9,
         _ => return 0,
     };
     HOLDERS * round + place
@@ -214,8 +249,8 @@ pub fn partition(kind: Kind, round: usize) -> u64 {
 }
 
 /// The wallet that replaces a lost one.
-pub fn replacement(round: usize) -> Address {
-    wallet(1_000 + round)
+pub fn replacement(kind: Kind, round: usize) -> Address {
+    wallet(if kind == Kind::Recover { 1_000 } else { 2_000 } + round)
 }
 
 /// The hash of the declared report.

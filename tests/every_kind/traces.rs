@@ -62,11 +62,19 @@ impl Stage {
                 times(site.balance_of(token, wallet(to)).await - U256::from(subscribed(to)), 100)
             }
             Kind::Recover => {
-                let (number, new) = (holder(asked.kind, round), replacement(round));
+                let (number, new) = (holder(asked.kind, round), replacement(asked.kind, round));
                 let moved = times(site.balance_of(token, new).await, subscribed(number));
                 assert_eq!(site.successor_of(token, address).await == new, moved == 1);
                 moved
             }
+            Kind::Reinstate => usize::from(site.successor_of(token, address).await == Address::ZERO),
+            Kind::Redeem => {
+                let left = site.balance_of(token, address).await;
+                times(U256::from(subscribed(holder(asked.kind, round))) - left, 100)
+            }
+            Kind::ReleaseLock => usize::from(site.tranches_of(token, address, 1).await.is_empty()),
+            Kind::Pause => usize::from(site.is_paused(self.token_of(asked.kind, round).await).await),
+            Kind::Unpause => usize::from(!site.is_paused(self.token_of(asked.kind, round).await).await),
             Kind::Pay | Kind::PayBatch | Kind::Escrow => self.transferred(asked).await,
             Kind::Audit => {
                 let logs = self.logs(json!({ "address": site.platform.distributor })).await;
@@ -133,12 +141,31 @@ impl Stage {
                 )
             }
             Kind::Recover => {
-                format!("wallets where address = '{address:#x}' and successor = '{:#x}'", replacement(round))
+                format!(
+                    "wallets where address = '{address:#x}' and successor = '{:#x}'",
+                    replacement(asked.kind, round)
+                )
+            }
+            Kind::Reinstate => {
+                format!("wallets where address = '{address:#x}' and successor is null and retired_at is null")
+            }
+            Kind::Redeem => {
+                let left = subscribed(holder(asked.kind, round)) - 100;
+                format!("holdings where {of} and balance = '{left}'")
+            }
+            Kind::ReleaseLock => {
+                return usize::from(site.count(&format!("tranches where {of} and quantity <> '0'")).await == 0);
+            }
+            Kind::Pause => {
+                format!("token_partitions where offering_id = '{offering}' and partition_id = 0 and restricted")
+            }
+            Kind::Unpause => {
+                format!("token_partitions where offering_id = '{offering}' and partition_id = 0 and not restricted")
             }
             Kind::Pay | Kind::PayBatch | Kind::Escrow => return self.receipted(asked).await,
             Kind::Audit => {
                 let shown = self.day.shown(self.distribution(asked.kind, round)).await;
-                return usize::from(shown.text("/audit_declaration/report_hash") == format!("0x{}", report(round)));
+                return usize::from(shown.text("/audit_declaration/report_sha256") == report(round));
             }
         };
         usize::try_from(site.count(&rows).await).unwrap()

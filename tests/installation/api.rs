@@ -15,7 +15,7 @@ use super::{PATIENCE, Person, Server, comes, data, ledger, person};
 pub struct ApiFixture {
     pub database: Database,
     sections: BTreeMap<String, BTreeMap<String, String>>,
-    folder: TempDir,
+    pub folder: TempDir,
 }
 
 impl ApiFixture {

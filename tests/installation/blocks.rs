@@ -27,6 +27,13 @@ impl Installation {
         .await;
     }
 
+    /// Waits until the newest block is followed. A trial call is made at the followed head, not at the newest block.
+    pub async fn followed(&self) {
+        let newest = self.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        let followed = format!("chains where head_number >= {newest}");
+        self.until("the newest block is followed", async || self.count(&followed).await == 1).await;
+    }
+
     /// Mines until no operation is pending or submitted.
     pub async fn mined_until_settled(&self) {
         self.mined_until("no operation is unfinished", async || self.unfinished().await == 0).await;

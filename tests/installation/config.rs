@@ -98,6 +98,11 @@ impl Config {
         self.engine.insert("payout_dual_control_threshold".to_owned(), quoted(amount));
     }
 
+    /// Sets the total from which the payouts of one day need an approval, whatever their offerings.
+    pub fn platform_payout_threshold(&mut self, amount: &str) {
+        self.engine.insert("payout_platform_dual_control_threshold".to_owned(), quoted(amount));
+    }
+
     /// Sets a key of the chain; the value is written as TOML.
     pub fn chain(&mut self, key: &str, value: &str) {
         self.chain.insert(key.to_owned(), value.to_owned());

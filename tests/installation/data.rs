@@ -86,7 +86,7 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
         "tests",
         "distributions:read distributions:write offerings:read ops:freeze ops:read ops:write payments:write subscriptions:read \
          subscriptions:write",
-        1,
+        60,
         secret,
     )
     .await

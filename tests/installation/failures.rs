@@ -1,5 +1,6 @@
 //! Failed and stuck operations, produced through the API.
 
+use alloy::primitives::{Address, B256, Bytes};
 use muniment_activities::contract::registry::{self, Roles};
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
@@ -15,12 +16,26 @@ impl Installation {
         data::key_of(&self.database.url(), role, scopes).await
     }
 
+    /// Sends a call with a known key, past the platform, whether it will succeed or revert; returns its hash.
+    pub async fn sent_as(&self, key: &str, to: Address, data: Bytes) -> String {
+        let count = json!([signer_of(key), "latest"]);
+        let nonce = self.anvil.rpc().number("eth_getTransactionCount", count).await;
+        send(&self.anvil, key, nonce, to, data).await
+    }
+
     /// Sets the roles of a known key in a block of its own, so that the next read sees them.
     pub async fn set_roles_of(&self, key: &str, roles: Roles) {
         let owner = signer_of(KEYS[0]);
         let call = registry::set_roles(owner, self.platform.registry, signer_of(key), roles);
-        let nonce = self.anvil.rpc().number("eth_getTransactionCount", json!([owner, "latest"])).await;
-        send(&self.anvil, KEYS[0], nonce, call.to.unwrap(), call.data).await;
+        self.sent_as(KEYS[0], call.to.unwrap(), call.data).await;
+        self.anvil.mine(1).await;
+    }
+
+    /// Sets the roles of a known key for one offering.
+    pub async fn set_roles_for(&self, offering: B256, key: &str, roles: Roles) {
+        let owner = signer_of(KEYS[0]);
+        let call = registry::set_roles_for(owner, self.platform.registry, offering, signer_of(key), roles);
+        self.sent_as(KEYS[0], call.to.unwrap(), call.data).await;
         self.anvil.mine(1).await;
     }
 

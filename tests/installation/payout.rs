@@ -9,7 +9,6 @@ use world::{Database, KEYS, Mining};
 
 use super::server::Answer;
 use super::{Installation, Person, Server, Terms, signer_of};
-use crate::foreign_key::send;
 
 alloy::sol! {
     function balanceOf(address account) returns (uint256);
@@ -66,9 +65,7 @@ impl PayoutFixture {
 
     /// Sends a call with a known key, past the platform, whether it will succeed or revert; returns its hash.
     pub async fn sent_as(&self, key: &str, call: muniment_activities::chain::simulate::Call) -> String {
-        let count = json!([signer_of(key), "latest"]);
-        let nonce = self.site.anvil.rpc().number("eth_getTransactionCount", count).await;
-        send(&self.site.anvil, key, nonce, call.to.unwrap(), call.data).await
+        self.site.sent_as(key, call.to.unwrap(), call.data).await
     }
 
     /// Coin balance of an account, in cents.

@@ -12,13 +12,14 @@ use super::data::OPERATOR;
 use super::{PATIENCE, Person};
 
 /// Requests that need a session of the operator, by the last segment of their path.
-const IN_PERSON: [&str; 14] = [
+const IN_PERSON: [&str; 20] = [
     "execute",
     "hold",
     "release",
     "exclude",
     "reissue",
     "reclaim",
+    "claim-withheld",
     "unfreeze",
     "lock",
     "unlock",
@@ -26,6 +27,11 @@ const IN_PERSON: [&str; 14] = [
     "unrestrict",
     "force-transfer",
     "recover",
+    "redeem",
+    "reinstate",
+    "release-lock",
+    "pause",
+    "unpause",
     "reconcile",
 ];
 

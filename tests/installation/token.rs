@@ -16,6 +16,7 @@ sol! {
     function tokenSymbol() returns (string);
     function isFrozen(address holder) returns (bool);
     function isRestricted(uint256 partition) returns (bool);
+    function paused() returns (bool);
     function successorOf(address lost) returns (address);
     struct Tranche { uint256 units; uint256 releaseAt; }
     function tranchesOf(address holder, uint256 partition) returns (Tranche[] memory);
@@ -85,6 +86,11 @@ impl Installation {
     /// Whether a partition is restricted.
     pub async fn is_restricted(&self, token: Address, partition: u64) -> bool {
         self.view(token, &isRestrictedCall { partition: U256::from(partition) }).await
+    }
+
+    /// Returns whether the token is paused.
+    pub async fn is_paused(&self, token: Address) -> bool {
+        self.view(token, &pausedCall {}).await
     }
 
     /// Returns the wallet that replaced a lost one.

@@ -101,7 +101,7 @@ fn cases(all: &Ownership) -> Vec<Case<'_>> {
             sets = sets.into_iter().flat_map(more).collect();
         }
         assert!(
-            sets.len() > 1 || line.path.contains("signers"),
+            sets.len() > 1 || ["signers", "chains"].iter().any(|only| line.path.contains(only)),
             "nobody has what {} {} is about",
             line.method,
             line.path
@@ -216,9 +216,21 @@ async fn ones_own(all: &Ownership, asking: &Asking) -> Vec<String> {
     wrong
 }
 
+/// What its owner set of each endpoint: the columns before those that deliveries write.
+fn requested(rows: &[String]) -> Vec<String> {
+    rows.iter().map(|row| row.split([',', ' ']).take(6).collect::<Vec<_>>().join(",")).collect()
+}
+
 /// The differences between two states of the database.
 fn changes(before: &BTreeMap<String, Vec<String>>, after: &BTreeMap<String, Vec<String>>) -> Vec<String> {
-    let tables = before.keys().filter(|table| before[*table] != after[*table]);
+    // The delivery of events goes on meanwhile, and notes its attempts.
+    let goes_on =
+        |table: &str| ["Jobs", "Workers", "leases", "webhook_attempts", "webhook_deliveries"].contains(&table);
+    let differs = |table: &&String| match table.as_str() {
+        "webhook_endpoints" => requested(&before[*table]) != requested(&after[*table]),
+        table => !goes_on(table) && before[table] != after[table],
+    };
+    let tables = before.keys().filter(differs);
     let rows = |table: &String| {
         let new = after[table].iter().filter(|row| !before[table].contains(row)).cloned().collect::<Vec<_>>();
         format!("{table}: {} rows, then {}: {new:?}", before[table].len(), after[table].len())

@@ -43,6 +43,7 @@ impl Ownership {
             self.fixture.api.write(&sql).await;
         }
         self.put("signers", "lan_01jc0000000000000000000001".to_owned(), "", &[]);
+        self.put("chains", CHAIN_ID.to_string(), "", &[]);
         self.put("partitions", "1".to_owned(), "", &[]);
         let api = &self.fixture.api;
         let adam = api.person(self.server(), "adam", Role::Admin).await;

@@ -61,8 +61,8 @@ impl Caller {
             "api-keys" => own || ("AU".contains(self.letter) || of_org) && !line.path.ends_with("/rotate"),
             "members" if before.iter().any(|whole| thing.within.as_ref() != Some(&whole.id)) => false,
             "issuers" | "members" => self.is_staff() || of_org,
-            "endpoints" if self.is_staff() => thing.people == ["staff"],
-            "endpoints" => of_org || self.letter == 'I' && own,
+            "endpoints" | "deliveries" if self.is_staff() => thing.people == ["staff"],
+            "endpoints" | "deliveries" => of_org || self.letter == 'I' && own,
             // Only the requester collects an approved key.
             "approvals" if line.path.ends_with("/api-key") => own,
             "approvals" | "investors" => self.is_staff() || own,
@@ -198,7 +198,10 @@ impl Ownership {
         if endpoint {
             let wanted = json!({ "url": "https://hooks.portal.example/in", "event_types": ["*"] });
             let id = sound(&who.post("/v1/webhooks/endpoints", wanted).await, 201);
-            self.put("endpoints", id, org, &[if org == "staff" { "staff" } else { name }]);
+            let told: &[&'static str] = &[if org == "staff" { "staff" } else { name }];
+            let sent = sound(&who.post(&format!("/v1/webhooks/endpoints/{id}/test"), json!({})).await, 202);
+            self.put("deliveries", sent, org, told);
+            self.put("endpoints", id, org, told);
         }
     }
 

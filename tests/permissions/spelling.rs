@@ -6,7 +6,9 @@ use super::table::{Line, lines, missing};
 
 /// An existing id in a spelling that tries to bypass a check.
 fn writings(id: &str, noun: &str) -> Vec<String> {
-    let (prefix, rest) = id.split_once('_').unwrap();
+    let Some((prefix, rest)) = id.split_once('_') else {
+        return vec![format!("0{id}"), format!("+{id}"), format!("{id}0"), format!("{id}.0")];
+    };
     let other = missing(if noun == "users" { "sessions" } else { "users" });
     let other = other.split('_').next().unwrap();
     vec![

@@ -5,7 +5,7 @@
 /// body where `{}` is not. A new route is one line. A line that begins with `#` says what the design leaves open, or why the
 /// platform differs.
 pub const TABLE: &str = r#"
-# Accounts. Whoever has no token yet comes in here.
+# Accounts: for callers without a token.
 POST   /v1/auth/register                                                  door   -
 POST   /v1/auth/login                                                     door   -
 POST   /v1/auth/mfa/verify                                                door   -
@@ -22,6 +22,9 @@ GET    /v1/csrf-token                                                     ISOAU 
 POST   /v1/auth/logout                                                    ISOAU  -
 GET    /v1/auth/me                                                        ISOAU  me:read
 PATCH  /v1/auth/me                                                        ISOAU  -                   {"name":"Somebody"}
+# The mails that the caller gets.
+GET    /v1/auth/me/alerts                                                 ISOAU  -
+PUT    /v1/auth/me/alerts                                                 ISOAU  -                   {"rules":[]}
 GET    /v1/auth/sessions                                                  ISOAU  -
 DELETE /v1/auth/sessions                                                  ISOAU  -
 DELETE /v1/auth/sessions/{id}                                             ISOAU  -
@@ -82,6 +85,7 @@ POST   /v1/subscriptions/{id}/cancel                                      IOA   
 # Of these staff does none for an investor: what they say is the investor's own will.
 POST   /v1/subscriptions/{id}/reconfirm                                   I      subscriptions:write {"offering_version":1}
 PATCH  /v1/subscriptions/{id}                                             I      subscriptions:write {"wallet_address":"0x00000000000000000000000000000000000000b1"}
+GET    /v1/subscriptions/{id}/payments                                    ISOAU  subscriptions:read
 POST   /v1/subscriptions/{id}/payments                                    OA     payments:write      {"type":"received","amount":"1.00","method":"bank_transfer","external_reference":"r"}
 POST   /v1/subscriptions/{id}/accept                                      SOA    payments:write
 POST   /v1/subscriptions/{id}/reject                                      SOA    payments:write      {"reason_code":"identity"}
@@ -101,6 +105,7 @@ GET    /v1/investors                                                      OAU   
 GET    /v1/investors/{id}                                                 OAU    investors:read
 GET    /v1/investors/{id}/portfolio                                       IOAU   investors:read
 # The provider of identity checks calls these; a reinstatement it only asks for, a second person allows it.
+GET    /v1/investors/{id}/kyc                                             OA+    -
 POST   /v1/investors/{id}/kyc/decision                                    OA     kyc:write           {"decision":"start_review"}
 POST   /v1/investors/{id}/accreditation                                   OA     kyc:write           {"status":"none","basis":"b","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
 POST   /v1/investors/{id}/tax                                             OA     -                   {"withholding_rate":"0.00","basis":"b","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
@@ -108,7 +113,7 @@ GET    /v1/investors/{id}/documents                                       OAU   
 POST   /v1/investors/{id}/documents                                       OA     -                   {"kind":"other","sha256":"abababababababababababababababababababababababababababababababab"}
 POST   /v1/investors/{id}/suspend                                         OA     kyc:write           {"reason_code":"operator"}
 POST   /v1/investors/{id}/reinstate                                       OA     kyc:write           {"reason":"x","evidence_sha256":"abababababababababababababababababababababababababababababababab"}
-# What cannot be undone: whoever asks shows who it is, and a second person decides.
+# It cannot be undone: the requester steps up, and a second person decides.
 POST   /v1/investors/{id}/erase                                           OA+    -                   {"reason":"x"}
 
 # Distributions: an organisation writes its own. The report names every holder with what was paid to him: for staff.
@@ -126,6 +131,7 @@ POST   /v1/distributions/{id}/declare-audit                               OA    
 POST   /v1/distributions/{id}/execute                                     OA     -
 POST   /v1/distributions/{id}/reclaim                                     OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/reissue                                     OA     -                   {"reason":"x"}
+POST   /v1/distributions/{id}/claim-withheld                              OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/entitlements/{entitlement_id}/hold          OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/entitlements/{entitlement_id}/release       OA     -                   {"reason":"x"}
 POST   /v1/distributions/{id}/entitlements/{entitlement_id}/exclude       OA     -                   {"reason":"x"}
@@ -134,27 +140,41 @@ POST   /v1/distributions/{id}/entitlements/{entitlement_id}/reissue       OA    
 # Operations on a chain.
 POST   /blockchain/deploy-token                                           OA     ops:write
 POST   /blockchain/trigger-mint                                           OA     ops:write
+GET    /v1/offerings/{id}/mint-preview                                    OAU    ops:read
 POST   /blockchain/freeze                                                 OA     ops:freeze
 POST   /blockchain/unfreeze                                               OA     -
 POST   /blockchain/lock                                                   OA     -
 POST   /blockchain/unlock                                                 OA     -
 POST   /blockchain/restrict                                               OA     -
 POST   /blockchain/unrestrict                                             OA     -
+POST   /blockchain/release-lock                                           OA     -
+POST   /blockchain/pause                                                  OA     -
+POST   /blockchain/unpause                                                OA     -
 # Both people show again who they are.
 POST   /blockchain/force-transfer                                         OA+    -
 POST   /blockchain/recover                                                OA+    -
+POST   /blockchain/redeem                                                 OA+    -
+POST   /blockchain/reinstate                                              OA+    -
 GET    /blockchain/operations                                             OAU    ops:read
 GET    /blockchain/operations/stats                                       OAU    ops:read
 GET    /blockchain/operations/{id}                                        OAU    ops:read
+GET    /blockchain/operations/{id}/proof                                  OAU    ops:read
 POST   /blockchain/operations/bulk-retry                                  OA     ops:write
 POST   /blockchain/operations/{id}/retry                                  OA     ops:write           {"reason":"x"}
 POST   /blockchain/operations/{id}/speed-up                               OA     ops:write
 POST   /blockchain/operations/{id}/cancel                                 OA     ops:write           {"mode":"unsent","reason":"x"}
 POST   /blockchain/operations/{id}/reconcile                              OA     -                   {"resolution":"retry","reason":"x"}
+# What was final is taken back: two admins.
+POST   /blockchain/chains/{chain_id}/accept-history                       A+     -                   {"reason":"x"}
 GET    /blockchain/signers                                                OAU    ops:read
+GET    /blockchain/queue                                                  OAU    ops:read
+GET    /blockchain/signers/{id}/nonces                                    OAU    ops:read
 # Stopping a lane, or comparing the books, moves nothing: who starts operations may.
 POST   /blockchain/signers/{id}/pause                                     OA     ops:write           {"reason":"x"}
 POST   /blockchain/signers/{id}/resume                                    OA     ops:write           {"reason":"x"}
+# What a restored database forgot: a person, who shows again who they are.
+GET    /blockchain/signers/{id}/unknown-calls                             OAU    ops:read
+POST   /blockchain/signers/{id}/import-calls                              OA+    -                   {"reason":"x"}
 GET    /blockchain/reconciliation-runs                                    OAU    ops:read
 GET    /blockchain/reconciliation-runs/{id}                               OAU    ops:read
 POST   /blockchain/reconciliation-runs                                    OA     ops:write
@@ -163,13 +183,17 @@ POST   /blockchain/reconciliation-runs                                    OA    
 GET    /v1/approvals                                                      SOAU   -
 GET    /v1/approvals/{id}                                                 SOAU   -
 POST   /v1/approvals/{id}/approve                                         OA+    -                   {"payload_sha256":"abababababababababababababababababababababababababababababababab"}
-# What was allowed is taken by whoever asked for it, and for a key of the platform that is an admin.
+# Its requester collects what was approved; for a key of the platform that is an admin.
 POST   /v1/approvals/{id}/api-key                                         A+     -
 POST   /v1/approvals/{id}/reject                                          OA     -                   {"comment":"x"}
-# Its maker takes it back, whoever that is.
+# Its requester cancels it, in any role.
 POST   /v1/approvals/{id}/cancel                                          SOA    -
 
-# What is told. The catalog is for whoever thinks of building on it.
+# Only in the development profile.
+POST   /v1/test-clock/advance                                             OA     -                   {"advance_seconds":0}
+
+# Networks, webhooks and events. The catalogs are public.
+GET    /v1/networks                                                       public -
 GET    /v1/webhooks/event-types                                           public -
 GET    /v1/webhooks/endpoints                                             ISOAU  webhooks:write
 POST   /v1/webhooks/endpoints                                             ISOA   webhooks:write      {"url":"https://hooks.portal.example/in","event_types":["*"]}
@@ -177,6 +201,12 @@ GET    /v1/webhooks/endpoints/{id}                                        ISOAU 
 PATCH  /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
 DELETE /v1/webhooks/endpoints/{id}                                        ISOA   webhooks:write
 POST   /v1/webhooks/endpoints/{id}/rotate-secret                          ISOA   webhooks:write
+POST   /v1/webhooks/endpoints/{id}/test                                   ISOA   webhooks:write
+POST   /v1/webhooks/endpoints/{id}/recover                                ISOA   webhooks:write      {"since":"2026-11-01T00:00:00Z"}
+POST   /v1/webhooks/endpoints/{id}/redeliver-failed                       ISOA   webhooks:write
+GET    /v1/webhooks/endpoints/{id}/deliveries                             ISOAU  webhooks:write
+GET    /v1/webhooks/deliveries/{id}                                       ISOAU  webhooks:write
+POST   /v1/webhooks/deliveries/{id}/redeliver                             ISOA   webhooks:write
 GET    /v1/events                                                         ISOAU  webhooks:write
 GET    /v1/events/{id}                                                    ISOAU  webhooks:write
 
@@ -188,6 +218,7 @@ DELETE /v1/api-keys/{id}                                                  SA    
 
 # Users. Who joins the staff, and as what, takes two admins who have just shown again who they are.
 GET    /v1/users                                                          OAU    -
+GET    /v1/users/{id}                                                     OAU    -
 POST   /v1/users                                                          A+     -
 PATCH  /v1/users/{id}/roles                                               A+     -                   {"roles":["investor"],"reason":"x"}
 POST   /v1/users/{id}/invitation                                          A+     -
@@ -197,7 +228,7 @@ POST   /v1/users/{id}/revoke-sessions                                     A+    
 
 # The limits of the platform: two admins change them.
 GET    /v1/policies                                                       OAU    -
-PUT    /v1/policies                                                       A+     -                   {"limits":{"mint_dual_control_threshold":"1.00","payout_dual_control_threshold":"1.00","payout_dust_threshold":"1.00","payment_due_days":1,"approval_hours":25,"kyc_months":1,"kyc_months_at_high_risk":1,"issuer_invitations_per_day":1,"unpaid_investor_percent":1,"unverified_investor_percent":1,"unverified_total_percent":1,"unverified_hours":1},"reason":"x"}
+PUT    /v1/policies                                                       A+     -                   {"limits":{"mint_dual_control_threshold":"1.00","payout_dual_control_threshold":"1.00","mint_platform_dual_control_threshold":"1.00","payout_platform_dual_control_threshold":"1.00","means_raise_days":1,"payout_dust_threshold":"1.00","payment_due_days":1,"approval_hours":25,"kyc_months":1,"kyc_months_at_high_risk":1,"issuer_invitations_per_day":1,"unpaid_investor_percent":1,"unverified_investor_percent":1,"unverified_total_percent":1,"unverified_hours":1},"reason":"x"}
 
 # Reports are of everybody: for staff, and for a program that audits.
 GET    /v1/reports/cap-table                                              OAU    audit:read
@@ -292,17 +323,19 @@ pub fn lines() -> Vec<Line> {
 
 /// An unknown id of the kind of this path segment.
 pub fn missing(noun: &str) -> String {
-    // Parameters that are not ids: an address, a partition, an error code.
+    // Parameters that are not ids: an address, a partition, an error code, the number of a chain.
     match noun {
         "balances" | "frozen" | "can-transfer" => return format!("0x{:040x}", 0xb1),
         "partitions" => return "1".to_owned(),
         "errors" => return "no_such_code".to_owned(),
+        "chains" => return "4242424242".to_owned(),
         _ => {}
     }
     let prefix = match noun {
         "api-keys" => "key",
         "approvals" => "apr",
         "audit-log" => "aud",
+        "deliveries" => "dlv",
         "distributions" => "dist",
         "documents" => "doc",
         "endpoints" => "whe",

@@ -20,7 +20,7 @@ pub enum Database {
 }
 
 impl Database {
-    /// Creates an empty database.
+    /// Creates a database. On the server it is migrated.
     pub async fn fresh(engine: Engine) -> Self {
         match engine {
             Engine::Sqlite => Self::Sqlite(Sqlite::fresh()),

@@ -20,7 +20,7 @@ mod wire;
 pub use anvil::{Anvil, KEYS, Mining};
 pub use binary::{Binary, Launch};
 pub use database::{Database, Engine};
-pub use http::http_client;
+pub use http::{http_client, http_client_builder};
 pub use place::{free_port, repository};
 pub use postgres::{Cluster, Postgres};
 pub use proxy::{Fate, Fault, FaultProxy, Rule, RuleId, Sent, Signed, Trace};

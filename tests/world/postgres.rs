@@ -1,14 +1,21 @@
 //! A private PostgreSQL cluster, and a fresh database for each test in it.
 
+use std::hash::{DefaultHasher, Hasher};
 use std::io::{BufRead, BufReader, Read};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use sqlx::{Connection, Executor, PgConnection};
 
-use crate::repository;
+use crate::{Launch, repository};
+
+/// The lock under which one process migrates the template for all.
+const TEMPLATE_LOCK: i64 = 7;
+/// The longest time that the migrations may take.
+const MIGRATION: Duration = Duration::from_secs(120);
 
 /// A cluster that runs until the value is dropped or the process ends, however it ends.
 pub struct Cluster {
@@ -60,6 +67,31 @@ impl Cluster {
         self.copy("template1").await
     }
 
+    /// A fresh, migrated database in this cluster. It is a copy: the migrations take longer than most tests.
+    pub async fn migrated(&self) -> Postgres {
+        self.copy(&self.template().await).await
+    }
+
+    /// The database that fresh ones are copied from. The first process of a run makes it. Its name changes with the migrations.
+    async fn template(&self) -> String {
+        let name = format!("migrated_{:x}", fingerprint());
+        let mut admin = PgConnection::connect(&self.url).await.expect("the test server answers");
+        let lock = format!("select pg_advisory_lock({TEMPLATE_LOCK})");
+        if !is_there(&mut admin, &name).await {
+            admin.execute(sqlx::AssertSqlSafe(lock)).await.expect("the lock is free");
+        }
+        if !is_there(&mut admin, &name).await {
+            let unfinished = self.database().await;
+            let mut migrate = Launch::new(["migrate"]).env("MUNIMENT_DATABASE_URL", unfinished.url()).spawn();
+            let ended = migrate.wait(MIGRATION).is_some_and(|status| status.success());
+            assert!(ended, "the template is not migrated\n{}", migrate.log());
+            let rename = format!("alter database {} rename to {name}", unfinished.name);
+            admin.execute(sqlx::AssertSqlSafe(rename)).await.expect("nobody has it open");
+        }
+        admin.close().await.expect("the lock ends");
+        name
+    }
+
     /// A fresh database with the content of another one, which nobody may have open meanwhile.
     pub async fn copy(&self, source: &str) -> Postgres {
         static COUNT: AtomicU64 = AtomicU64::new(0);
@@ -92,7 +124,7 @@ impl Postgres {
     /// A fresh database in the shared cluster.
     pub async fn fresh() -> Self {
         let cluster = tokio::task::spawn_blocking(Cluster::shared).await;
-        cluster.expect("the cluster starts").database().await
+        cluster.expect("the cluster starts").migrated().await
     }
 
     /// The address to connect to.
@@ -129,6 +161,24 @@ impl Drop for Postgres {
         // A server that a test has ended cannot drop anything any more.
         let _ = farewell.join();
     }
+}
+
+async fn is_there(admin: &mut PgConnection, name: &str) -> bool {
+    let known =
+        sqlx::query_scalar::<_, bool>("select exists (select 1 from pg_database where datname = $1)").bind(name);
+    known.fetch_one(admin).await.expect("databases")
+}
+
+/// Tells migrations that changed.
+fn fingerprint() -> u64 {
+    let folder = std::fs::read_dir(repository().join("migrations")).expect("migrations");
+    let mut files: Vec<_> = folder.map(|file| file.expect("a file").path()).collect();
+    files.sort();
+    let mut hash = DefaultHasher::new();
+    for file in files.iter().filter(|file| file.extension().is_some_and(|kind| kind == "sql")) {
+        hash.write(&std::fs::read(file).expect("a migration"));
+    }
+    hash.finish()
 }
 
 async fn administer(server: &str, text: &str) {

@@ -3,8 +3,8 @@
 //! The most important fault: the database commits and its response is lost.
 
 use std::net::{SocketAddr, TcpListener};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -31,6 +31,8 @@ struct Shared {
     withheld: AtomicU64,
     /// How often the existing connections were swallowed.
     swallowed: AtomicU64,
+    /// The connection that sends this next becomes half-open.
+    victim: Mutex<Option<Vec<u8>>>,
 }
 
 impl Wire {
@@ -40,8 +42,14 @@ impl Wire {
         listener.set_nonblocking(true).expect("a listener can be made asynchronous");
         let address = listener.local_addr().expect("a bound listener has an address");
         let state = AtomicU8::new(OPEN);
-        let shared =
-            Shared { target, state, changed: Notify::new(), withheld: AtomicU64::new(0), swallowed: AtomicU64::new(0) };
+        let shared = Shared {
+            target,
+            state,
+            changed: Notify::new(),
+            withheld: AtomicU64::new(0),
+            swallowed: AtomicU64::new(0),
+            victim: Mutex::new(None),
+        };
         let shared = Arc::new(shared);
         let stage = Stage::run(accept(listener, shared.clone()));
         Self { address, shared, _stage: stage }
@@ -84,6 +92,16 @@ impl Wire {
         self.shared.changed.notify_waiters();
     }
 
+    /// The connection that sends this text next becomes half-open before the server has it. All others work.
+    pub fn swallow_sender_of(&self, text: &str) {
+        *self.shared.victim() = Some(text.as_bytes().to_vec());
+    }
+
+    /// Whether that connection is still to come.
+    pub fn awaits_sender(&self) -> bool {
+        self.shared.victim().is_some()
+    }
+
     /// Bytes of withheld responses: proof that the fault took effect.
     pub fn withheld_bytes(&self) -> u64 {
         self.shared.withheld.load(Ordering::SeqCst)
@@ -92,6 +110,17 @@ impl Wire {
     fn set(&self, state: u8) {
         self.shared.state.store(state, Ordering::SeqCst);
         self.shared.changed.notify_waiters();
+    }
+}
+
+impl Shared {
+    fn victim(&self) -> std::sync::MutexGuard<'_, Option<Vec<u8>>> {
+        self.victim.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether these bytes are those of the connection to swallow, which is one only.
+    fn is_victim(&self, bytes: &[u8]) -> bool {
+        self.victim().take_if(|text| bytes.windows(text.len()).any(|part| part == text.as_slice())).is_some()
     }
 }
 
@@ -111,9 +140,7 @@ async fn relay(mut near: TcpStream, shared: Arc<Shared>) {
     loop {
         let changed = shared.changed.notified();
         if shared.swallowed.load(Ordering::SeqCst) != born {
-            drop(far);
-            while near.read(&mut request).await.is_ok_and(|length| length > 0) {}
-            return;
+            return swallow(near, far).await;
         }
         match shared.state.load(Ordering::SeqCst) {
             CLOSED => return,
@@ -124,6 +151,7 @@ async fn relay(mut near: TcpStream, shared: Arc<Shared>) {
         tokio::select! {
             () = changed => {}
             read = near.read(&mut request) => match read {
+                Ok(length) if shared.is_victim(&request[..length]) => return swallow(near, far).await,
                 Ok(length) if length > 0 && far.write_all(&request[..length]).await.is_ok() => {}
                 _ => return,
             },
@@ -136,4 +164,11 @@ async fn relay(mut near: TcpStream, shared: Arc<Shared>) {
             },
         }
     }
+}
+
+/// The server is gone, and the client is not told.
+async fn swallow(mut near: TcpStream, far: TcpStream) {
+    drop(far);
+    let mut sent = [0; 1024];
+    while near.read(&mut sent).await.is_ok_and(|length| length > 0) {}
 }

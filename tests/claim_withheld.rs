@@ -1,0 +1,138 @@
+//! Claims of what the distributor withholds, for all holders of a distribution at once.
+
+use alloy::primitives::{Address, Bytes, keccak256};
+use muniment_activities::payout::claim;
+use muniment_activities::token;
+use serde_json::{Value, json};
+use world::{Database, KEYS, on_both_databases};
+
+use crate::installation::{Answer, PayoutFixture, signer_of, wallet};
+
+/// A distribution to five holders whose page left out the first three, because they were frozen then. Two accounts fit a page of claims.
+async fn with_three_withheld(database: Database) -> (PayoutFixture, String) {
+    let fixture = PayoutFixture::with(database, 5, |site| site.config.engine("payout_page_holders", 5)).await;
+    let id = fixture.calculated("distributor", "500.00").await;
+    for holder in 1..=3 {
+        fixture.send_foreign(token::freeze(Address::ZERO, fixture.token, wallet(holder), Bytes::new())).await;
+    }
+    fixture.executed(&id).await;
+    fixture.reaches(&id, "partially_completed").await;
+    assert_eq!(held(&fixture, &id).await, [1, 2, 3].map(wallet).into());
+    (fixture, id)
+}
+
+async fn set_frozen(fixture: &PayoutFixture, holder: usize, frozen: bool) {
+    let call = if frozen { token::freeze } else { token::unfreeze };
+    fixture.send_foreign(call(Address::ZERO, fixture.token, wallet(holder), Bytes::new())).await;
+    let shown = format!("token_accounts where frozen and wallet_address = '{:#x}'", wallet(holder));
+    let as_set = async || fixture.site.count(&shown).await == i64::from(frozen);
+    fixture.site.until("the ledger shows it", as_set).await;
+}
+
+/// The wallets whose money the contract keeps.
+async fn held(fixture: &PayoutFixture, id: &str) -> std::collections::BTreeSet<Address> {
+    let parts = fixture.parts(id).await.into_iter();
+    parts.filter(|part| (part.3.as_str(), part.4.as_str()) == ("held", "withheld_frozen")).map(|part| part.1).collect()
+}
+
+async fn claim_with(fixture: &PayoutFixture, key: &str, id: &str, body: Value) -> Answer {
+    fixture.server.post(&format!("/v1/distributions/{id}/claim-withheld"), key, body).await
+}
+
+async fn claim_all(fixture: &PayoutFixture, key: &str, id: &str) -> Answer {
+    claim_with(fixture, key, id, json!({ "reason": "they are free again" })).await
+}
+
+/// Waits until the engine has nothing to do, and says what the distribution is then.
+async fn ends(fixture: &PayoutFixture, id: &str) -> String {
+    fixture.site.settled().await;
+    fixture.shown(id).await.text("/status")
+}
+
+on_both_databases! {
+    async fn everybody_who_can_be_paid_is_paid_page_by_page(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        assert_eq!(claim_all(&fixture, "frozen", &id).await.problem(), (409, "nothing_to_pay".to_owned()));
+        for holder in 1..=3 {
+            set_frozen(&fixture, holder, false).await;
+        }
+        let unknown = json!({ "reason": "x", "entitlement_ids": ["ent_01jc0000000000000000000000"] });
+        let refused = claim_with(&fixture, "unknown", &id, unknown).await;
+        assert_eq!((refused.status, refused.text("/errors/0/code")), (422, "not_found".to_owned()), "{refused:?}");
+        let accepted = claim_all(&fixture, "free", &id).await;
+        assert_eq!((accepted.status, accepted.text("/status")), (202, "executing".to_owned()), "{accepted:?}");
+        assert_eq!(accepted.body["operations"].as_array().unwrap().len(), 2, "two accounts a page: {accepted:?}");
+        assert_eq!(claim_all(&fixture, "twice", &id).await.problem(), (409, "nothing_to_pay".to_owned()));
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 5);
+        let steps = fixture.site.rows("select name, outcome from operation_steps where name like '%laim%'").await;
+        assert_eq!(steps, [["batchClaimWithheld", "success"], ["batchClaimWithheld", "success"]]);
+    }
+
+    async fn every_invalid_field_of_a_claim_is_named_at_once(database: Database) {
+        let fixture = PayoutFixture::new(database, 1).await;
+        let id = fixture.calculated("distributor", "10.00").await;
+        let refused = claim_with(&fixture, "bad", &id, json!({ "reason": " ", "entitlement_ids": ["x"] })).await;
+        let named: Vec<_> = refused.body["errors"].as_array().unwrap().iter().map(|one| one["pointer"].as_str().unwrap()).collect();
+        assert_eq!((refused.status, named), (422, vec!["/entitlement_ids", "/reason"]), "{refused:?}");
+    }
+
+    async fn a_holder_frozen_meanwhile_stays_held_and_the_others_are_paid(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        set_frozen(&fixture, 1, false).await;
+        set_frozen(&fixture, 2, false).await;
+        fixture.site.lanes("paused").await;
+        let accepted = claim_all(&fixture, "claim", &id).await;
+        assert_eq!(accepted.body["operations"].as_array().unwrap().len(), 1, "the third is frozen: {accepted:?}");
+        set_frozen(&fixture, 2, true).await;
+        fixture.site.lanes("active").await;
+        assert_eq!(ends(&fixture, &id).await, "partially_completed");
+        assert_eq!(held(&fixture, &id).await, [2, 3].map(wallet).into());
+        assert_eq!(fixture.sums_agree().await, 3);
+        set_frozen(&fixture, 2, false).await;
+        let named = fixture.parts(&id).await.into_iter().find(|part| part.1 == wallet(2)).unwrap().0;
+        let body = json!({ "reason": "free again", "entitlement_ids": [named] });
+        assert_eq!(claim_with(&fixture, "named", &id, body).await.status, 202);
+        assert_eq!(ends(&fixture, &id).await, "partially_completed");
+        assert_eq!((held(&fixture, &id).await, fixture.sums_agree().await), ([wallet(3)].into(), 4));
+    }
+
+    async fn a_claim_that_a_stranger_made_is_adopted(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        for holder in 1..=3 {
+            set_frozen(&fixture, holder, false).await;
+        }
+        // Anyone may claim, and the payee is the same.
+        let call = claim::one(signer_of(KEYS[3]), fixture.site.platform.distributor, keccak256(&id), wallet(1));
+        let hash = fixture.sent_as(KEYS[3], call).await;
+        assert_eq!(fixture.site.included(&hash).await["status"], "0x1");
+        assert_eq!(claim_all(&fixture, "first", &id).await.status, 202);
+        assert_eq!(ends(&fixture, &id).await, "partially_completed");
+        assert_eq!(held(&fixture, &id).await, [wallet(1)].into(), "the page paid the others");
+        assert_eq!(claim_all(&fixture, "second", &id).await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 5);
+        let receipt = format!("select tx_hash from payout_receipts where payee_address = '{:#x}'", wallet(1));
+        assert_eq!(fixture.site.rows(&receipt).await, [[hash]]);
+    }
+
+    async fn a_claim_that_was_given_up_can_be_made_again(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        for holder in 1..=3 {
+            set_frozen(&fixture, holder, false).await;
+        }
+        fixture.site.lanes("paused").await;
+        let accepted = claim_all(&fixture, "first", &id).await;
+        for page in accepted.body["operations"].as_array().unwrap() {
+            let op = page["id"].as_str().unwrap();
+            let over = fixture.server.act(&format!("over-{op}"), op, "cancel", json!({ "mode": "unsent", "reason": "a test" })).await;
+            assert_eq!((over.status, over.text("/resolution")), (202, "abandoned".to_owned()), "{over:?}");
+        }
+        assert_eq!(held(&fixture, &id).await, [1, 2, 3].map(wallet).into(), "with the reason of before");
+        assert_eq!(fixture.shown(&id).await.text("/status"), "partially_completed");
+        fixture.site.lanes("active").await;
+        assert_eq!(claim_all(&fixture, "second", &id).await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 5);
+    }
+}
