@@ -7,22 +7,24 @@ use world::Engine;
 use crate::node::Kind;
 
 /// Every row, in the order of the table, with its share of the time that a run may take.
-pub const ROWS: [(&str, f64); 11] = [
+pub const ROWS: [(&str, f64); 13] = [
     ("accept", 24.0),
     ("latency", 16.0),
     ("throughput", 42.0),
     ("mint", 12.0),
     ("payout", 90.0),
     ("calls", 24.0),
-    ("recovery", 22.0),
+    ("recovery", 87.0),
     ("reconcile", 6.0),
     ("million", 10.0),
+    ("parked", 65.0),
     ("portal", 72.0),
+    ("webhooks", 60.0),
     ("idle", 22.0),
 ];
 /// How long a run may take, and a quick one. What is left stays for the end of the last row.
-const LIMIT: Duration = Duration::from_secs(940);
-const QUICK_LIMIT: Duration = Duration::from_secs(230);
+const LIMIT: Duration = Duration::from_secs(1_300);
+const QUICK_LIMIT: Duration = Duration::from_secs(350);
 
 /// The command line.
 pub struct Arguments {
@@ -70,7 +72,7 @@ impl Arguments {
         self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
     }
 
-    /// How long this row may take when so much of the run is over: its share of what is left. Whoever needs less leaves it to the others.
+    /// How long this row may take after that much of the run: its share of the time left. A row that needs less leaves the rest to the others.
     pub fn patience(&self, row: &str, spent: Duration) -> Duration {
         let left = if self.quick { QUICK_LIMIT } else { LIMIT }.saturating_sub(spent);
         let open = || ROWS.iter().skip_while(|(name, _)| *name != row).filter(|(name, _)| self.wants(name));

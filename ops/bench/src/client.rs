@@ -52,7 +52,7 @@ impl Client {
         self.csrf = Some(text(&answer, "csrfToken"));
     }
 
-    /// Shows a password, and goes on as whoever this was before; the status and the body of the answer.
+    /// Logs in without keeping the session; the status and the body of the answer.
     pub async fn open_session(&mut self, email: &str, password: &str) -> (u16, String) {
         let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
         self.exchange("POST", "/v1/auth/login", "Content-Type: application/json\r\n", &body).await

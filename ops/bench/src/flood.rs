@@ -47,7 +47,7 @@ pub async fn measure(stand: &Stand, time: Duration) -> Line {
 
 async fn flood(clients: &mut [Client], time: Duration, asked: &AtomicU32, stand: &Stand) {
     let (start, key) = (Instant::now(), &(stand.key.clone(), None));
-    // Whoever tries tokens counts as nobody, by the address: a look at the database would make it a small flood.
+    // A wrong token is counted by its address alone: a look at the database for each would make a small flood.
     let guess = &("e30.e30.e30".to_owned(), None);
     let all = clients.iter_mut().map(|client| async move {
         while start.elapsed() < time {

@@ -4,9 +4,12 @@ mod accept;
 mod arguments;
 mod bare_chain;
 mod bare_portal;
+mod bare_post;
 mod bare_rows;
 mod calls;
 mod client;
+mod cost;
+mod fault;
 mod finished;
 mod flood;
 mod ground;
@@ -17,10 +20,13 @@ mod million;
 mod mint;
 mod node;
 mod pace;
+mod parked;
 mod payout;
 mod portal;
 mod process;
+mod receivers;
 mod reconcile;
+mod recovered;
 mod recovery;
 mod sample;
 mod seed;
@@ -29,7 +35,9 @@ mod table;
 mod tap;
 mod throughput;
 mod view;
+mod virtual_clock;
 mod visits;
+mod webhooks;
 
 use std::panic::AssertUnwindSafe;
 use std::time::Instant;
@@ -79,7 +87,9 @@ async fn measure(row: &str, arguments: &Arguments, table: &mut Table) {
         "recovery" => recovery::measure(arguments, table).await,
         "reconcile" => reconcile::measure(arguments, table).await,
         "million" => million::measure(arguments, table).await,
+        "parked" => parked::measure(arguments, table).await,
         "portal" => portal::measure(arguments, table).await,
+        "webhooks" => webhooks::measure(arguments, table).await,
         _ => idle::measure(arguments, table).await,
     }
 }

@@ -7,8 +7,8 @@ use tokio::time::{sleep_until, timeout};
 
 use crate::sample::milliseconds;
 
-/// Asks at this rate over these connections; milliseconds from when each request was due. One that had to wait because earlier ones were
-/// slow has waited since then, as whoever would have sent it.
+/// Asks at this rate over these connections; milliseconds from when each request was due. A request that
+/// waited for slow earlier ones counts from then too, because its user would have waited as well.
 pub async fn paced<C>(rate: f64, time: Duration, callers: &mut [C], ask: impl AsyncFn(&mut C, usize)) -> Vec<f64> {
     let (start, count, step) = (Instant::now(), (rate * time.as_secs_f64()) as usize, callers.len());
     let ask = &ask;

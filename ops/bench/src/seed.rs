@@ -8,6 +8,8 @@ use crate::view::View;
 
 /// When all of it was made; long ago, so that nothing is due.
 pub const LONG_AGO: &str = "2026-01-01T00:00:00+00:00";
+/// The last ten digits of an id are its number and this.
+pub const NUMBERS_FROM: u64 = 1_000_000_000;
 const ISSUER: &str = "iss_01000000000000000000000000";
 
 /// A run of ids with one prefix, unlike those of any other run: tokens are told apart by their offering's id, and chains are reused.
@@ -36,13 +38,18 @@ impl Series {
         self.id("op", number)
     }
 
+    /// The id of the event with this number.
+    pub fn event(self, number: u64) -> String {
+        self.id("evt", number)
+    }
+
     /// A transaction hash for each `i`, as an expression.
     pub fn hash_sql(self) -> String {
         format!("'0x{}{}' || cast(1000000000 + i as text)", "f".repeat(46), self.0)
     }
 
     fn id(self, prefix: &str, number: u64) -> String {
-        format!("{prefix}_01000000{}{}", self.0, 1_000_000_000 + number)
+        format!("{prefix}_01000000{}{}", self.0, NUMBERS_FROM + number)
     }
 
     /// The same, as an expression over the number `i`.

@@ -52,8 +52,11 @@ pub struct Stand {
     pub payout_page_holders: usize,
     /// How many transactions of a signer may wait for a block at once.
     pub in_flight: usize,
+    /// A second endpoint of the chain, from the next start on.
+    pub second_endpoint: Option<String>,
+    /// The address of the database.
+    pub url: String,
     operator: String,
-    url: String,
     folder: TempDir,
     _database: Database,
 }
@@ -107,8 +110,9 @@ impl Stand {
             rates,
             payout_page_holders: PAYOUT_PAGE,
             in_flight: IN_FLIGHT,
-            operator,
+            second_endpoint: None,
             url,
+            operator,
             folder,
             _database: database,
         }
@@ -153,8 +157,9 @@ impl Stand {
         let (url, key_file) = (&self.url, self.folder.path().join("auth.json"));
         let mut text = format!(
             "profile = \"development\"\npublic_offering_list = true\nlisten = \"127.0.0.1:{port}\"\nlog = \"error\"\n[auth]\nkey_file = {key_file:?}\nstaff_second_factor = false\n\
-             [rates]\n{}[limits]\ntrusted_proxies = [\"127.0.0.1\"]\n[database]\nurl = \"{url}\"\n\
-             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\npayout_dual_control_threshold = \"9999999999999.99\"\n",
+             [rates]\n{}[webhooks]\nallow_insecure = true\n[limits]\ntrusted_proxies = [\"127.0.0.1\"]\n[database]\nurl = \"{url}\"\n\
+             [engine]\nmint_dual_control_threshold = \"9999999999999.99\"\npayout_dual_control_threshold = \"9999999999999.99\"\n\
+             mint_platform_dual_control_threshold = \"9999999999999.99\"\npayout_platform_dual_control_threshold = \"9999999999999.99\"\n",
             self.rates
         );
         if let Some(link) = link {
@@ -163,8 +168,9 @@ impl Stand {
             let signers = link.keys.iter().map(key).collect::<Vec<_>>().join(", ");
             let payer = PrivateKeySigner::from_bytes(&link.keys[0]).expect("a key").address();
             let Link { url, platform, poll_milliseconds, block_seconds, .. } = link;
+            let endpoints: Vec<&str> = [*url].into_iter().chain(self.second_endpoint.as_deref()).collect();
             text += &format!(
-                "[[chains]]\nkey = \"bench\"\nchain_id = {CHAIN_ID}\nendpoints = [\"{url}\"]\nfinality = \"tag\"\n\
+                "[[chains]]\nkey = \"bench\"\nchain_id = {CHAIN_ID}\nendpoints = {endpoints:?}\nfinality = \"tag\"\n\
                  poll_milliseconds = {poll_milliseconds}\nblock_seconds = {block_seconds}\nin_flight_max = {}\nfactory = \"{}\"\nregistry = \"{}\"\n\
                  signers = [{signers}]\ndistributor = \"{}\"\npayout_tokens = [{{ address = \"{}\", symbol = \"DUSD\", decimals = 6, \
                  payer = \"{payer}\" }}]\n",

@@ -1,0 +1,152 @@
+//! Webhooks: events to twenty endpoints of which one hangs and one fails, beside a loop that posts the same bodies.
+
+use std::time::{Duration, Instant};
+
+use alloy::primitives::Address;
+use muniment_activities::platform::Platform;
+use tokio::sync::mpsc;
+use world::Engine;
+
+use crate::arguments::Arguments;
+use crate::bare_post;
+use crate::pace::paced;
+use crate::process;
+use crate::receivers::{ENDPOINTS, HEALTHY, Receivers};
+use crate::sample::{median, quantile};
+use crate::stand::{EMAIL, PASSWORD, Stand};
+use crate::table::{self, Line, Table};
+
+/// Events a second.
+const RATE: f64 = 200.0;
+const KILLS: usize = 3;
+/// A claim of a process that was killed is taken over after a minute.
+const PATIENCE: Duration = Duration::from_secs(150);
+const GOAL: &str = "p99 commit → delivered ≤ 500 ms";
+const GOAL_KILLED: &str = "none lost in three kill -9";
+
+/// One run at a steady rate, and one in which the process is killed, on each database.
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    for engine in &arguments.engines {
+        table.add(steady(*engine, arguments.either(10_000, 2_000)).await);
+        table.add(killed(*engine, arguments.either(4_000, 2_000)).await);
+    }
+}
+
+async fn steady(engine: Engine, events: usize) -> Line {
+    let run = Run::new(engine, events).await;
+    let binary = run.stand.start("api", None).await;
+    run.subscribe(binary.1).await;
+    let committed = run.happen(0..events).await;
+    let all = run.arrived(&committed).await;
+    let (delays, lost) = run.receivers.delays(&committed);
+    let (p99, memory) = (quantile(&delays, 0.99), process::peak_megabytes(binary.0.pid()));
+    drop(binary);
+    let bodies = run.stand.view.texts("select body from webhook_messages order by event_id").await;
+    let bare = bare_post::delays(bodies, RATE).await;
+    let bare_p99 = quantile(&bare, 0.99);
+    Line {
+        row: "webhooks",
+        on: format!("{}, {events} events, {RATE} /s to {ENDPOINTS}", table::engine(engine)),
+        goal: GOAL,
+        ours: format!(
+            "p50 {:.0} ms, p99 {p99:.0} ms at the {HEALTHY} healthy; all {all}; lost {lost}, twice {}; {memory:.0} MB",
+            median(&delays),
+            run.receivers.again()
+        ),
+        bare: format!("p50 {:.1} ms, p99 {bare_p99:.1} ms", median(&bare)),
+        ratio: format!("× {:.0}", p99 / bare_p99),
+        met: Some(p99 <= 500.0 && lost == 0),
+    }
+}
+
+async fn killed(engine: Engine, events: usize) -> Line {
+    let run = Run::new(engine, events).await;
+    let mut binary = run.stand.start("api", None).await;
+    run.subscribe(binary.1).await;
+    let mut memory: f64 = 0.0;
+    let part = events / (KILLS + 1);
+    let mut committed = run.happen(0..part).await;
+    for kill in 1..=KILLS {
+        memory = memory.max(process::peak_megabytes(binary.0.pid()));
+        binary.0.kill();
+        // Events go on while it is away: other processes commit them.
+        let (more, next) = tokio::join!(run.happen(kill * part..(kill + 1) * part), run.stand.start("api", None));
+        committed.extend(more);
+        binary = next;
+    }
+    let all = run.arrived(&committed).await;
+    let (_, lost) = run.receivers.delays(&committed);
+    let again = run.receivers.again();
+    Line {
+        row: "webhooks",
+        on: format!("{}, {} events, killed {KILLS} times", table::engine(engine), committed.len()),
+        goal: GOAL_KILLED,
+        ours: format!("lost {lost}; {again} of {} arrived twice; all {all}; {memory:.0} MB", committed.len() * HEALTHY),
+        bare: "–".to_owned(),
+        ratio: "–".to_owned(),
+        met: Some(lost == 0),
+    }
+}
+
+struct Run {
+    stand: Stand,
+    receivers: Receivers,
+}
+
+impl Run {
+    async fn new(engine: Engine, events: usize) -> Self {
+        let stand = Stand::new(engine, 1, Platform::of(Address::ZERO)).await;
+        Self { stand, receivers: Receivers::start(events).await }
+    }
+
+    async fn subscribe(&self, port: u16) {
+        let mut client = self.stand.client(port).await;
+        client.log_in(EMAIL, PASSWORD).await;
+        for number in 0..ENDPOINTS {
+            let url = format!("http://127.0.0.1:{}/{number}", self.receivers.port);
+            let body = format!("{{\"url\":\"{url}\",\"event_types\":[\"operation.*\"]}}");
+            let (status, answer) = client.post("/v1/webhooks/endpoints", &number.to_string(), &body).await;
+            assert_eq!(status, 201, "{answer}");
+        }
+    }
+
+    /// Commits these events one by one, at the rate; when each commit ended.
+    async fn happen(&self, numbers: std::ops::Range<usize>) -> Vec<Instant> {
+        let (first, count) = (numbers.start, numbers.len());
+        let time = Duration::from_secs_f64(count as f64 / RATE);
+        let (noted, mut notes) = mpsc::unbounded_channel();
+        paced(RATE, time, &mut [(); 4], async |(), turn| {
+            self.stand.view.execute(&self.event(first + turn)).await;
+            let _ = noted.send((turn, Instant::now()));
+        })
+        .await;
+        let mut committed = vec![Instant::now(); count];
+        while let Ok((turn, at)) = notes.try_recv() {
+            committed[turn] = at;
+        }
+        committed
+    }
+
+    fn event(&self, number: usize) -> String {
+        let (series, now) = (self.stand.series, chrono::Utc::now().to_rfc3339());
+        let (id, operation) = (series.event(number as u64), series.operation(number as u64));
+        format!(
+            "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) values ('{id}', 'operation.failed', \
+             'operation', '{operation}', 1, '{{\"from\":\"submitted\",\"status\":\"failed\",\"type\":\"mint\",\"subject\":\
+             {{\"type\":\"offering\",\"id\":\"{}\"}},\"tx_hash\":null,\"error\":{{\"code\":\"reverted\"}}}}', '{now}')",
+            series.offering(0)
+        )
+    }
+
+    /// Waits until every event is at every healthy endpoint; how long after the last commit that was.
+    async fn arrived(&self, committed: &[Instant]) -> String {
+        let (last, start) = (committed.last().copied().unwrap_or_else(Instant::now), Instant::now());
+        while start.elapsed() < PATIENCE {
+            if self.receivers.delays(committed).1 == 0 {
+                return format!("{:.1} s after the last", last.elapsed().as_secs_f64());
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+        format!("not after {PATIENCE:?}")
+    }
+}
