@@ -1,4 +1,5 @@
 // The browser, the binary with its demo, and the people who sign in.
+import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
 import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -8,8 +9,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import { chromium } from "playwright-core";
 
 const PATIENCE = 300_000;
+/** How long a page may take on a machine that does other things too. */
+const PAGE_PATIENCE = 60_000;
+/** Seconds of a code's half minute that must be left: a code that ends while it is typed proves nothing. */
+const CODE_ROOM = 12;
 /** Blocks in which a high base fee falls to nothing. */
 const CALM_BLOCKS = 64;
+
+/** The operations that need a person. */
+export const ATTENTION = "/console/operations?status=attention";
 
 /** Starts the demo of a binary in a folder of its own, and waits until it has everything to show. */
 export async function demo(binary) {
@@ -57,6 +65,7 @@ export function browser() {
 /** A page of a person who is signed in. What the page reports as an error is kept in `page.faults`. */
 export async function signedIn(browser, site, person, options = {}) {
   const context = await browser.newContext({ baseURL: site.url, viewport: { width: 1280, height: 800 }, ...options });
+  context.setDefaultTimeout(PAGE_PATIENCE);
   const page = await context.newPage();
   page.faults = [];
   page.on("pageerror", (error) => page.faults.push(String(error)));
@@ -64,11 +73,52 @@ export async function signedIn(browser, site, person, options = {}) {
   const own = (message) => message.text().startsWith("Failed to load resource") && message.location().url.split("?")[0] === page.url().split("?")[0];
   page.on("console", (message) => message.type() === "error" && !own(message) && page.faults.push(message.text()));
   await page.goto("/console/sign-in");
+  await signIn(page, site, person);
+  await page.waitForURL((url) => !url.pathname.includes("sign-in"));
+  return page;
+}
+
+/** Fills in the first step of the sign-in. */
+export async function signIn(page, site, person) {
   await page.fill("input[name=email]", `${person}@demo.example`);
   await page.fill("input[name=password]", site.password);
   await page.click("main button[type=submit]");
-  await page.waitForURL((url) => !url.pathname.includes("sign-in"));
-  return page;
+}
+
+/** A page of somebody who is signed in, to do something in which nothing may go wrong. */
+export async function as(browser, site, person, act, options) {
+  const page = await signedIn(browser, site, person, options);
+  try {
+    await act(page);
+    assert.deepEqual(page.faults, []);
+  } finally {
+    await page.context().close();
+  }
+}
+
+/** Waits until the script of a page runs: before that no key is heard. */
+export const listens = (page) => page.locator("#link", { hasText: "Live" }).waitFor();
+
+/** Opens an operation that needs a person, whose row says this. */
+export async function attention(page, words) {
+  await page.goto(ATTENTION);
+  await page.locator("[data-row]", { hasText: words }).first().locator("a").first().click();
+  await page.waitForURL(/\/operations\/op_/);
+}
+
+/** A freeze of an investor's wallet, by the API. */
+export async function freeze(site, reference) {
+  const address = (await ask(site, `/v1/offerings/${site.exhibit}/holders`)).body.data.find((one) => !one.frozen).wallet_address;
+  const body = { offering_id: site.exhibit, address, reason_code: "sanctions", case_reference: reference };
+  const answer = await ask(site, "/blockchain/freeze", body);
+  assert.equal(answer.status, 202, JSON.stringify(answer.body));
+  return { id: answer.body.id, address };
+}
+
+/** Waits until a code has enough of its half minute left to be typed. */
+export async function codeRoom() {
+  const left = 30 - (Date.now() / 1_000) % 30;
+  if (left < CODE_ROOM) await pause((left + 0.2) * 1_000);
 }
 
 /** The six digits that an authenticator app shows for a secret, now or some half minutes later (RFC 6238). */
