@@ -138,28 +138,6 @@ for (const [scheme, size] of LOOKS) {
   });
 }
 
-test("the list of operations moves by itself when an operation is accepted and when it is final", async () => {
-  await as("operator", async (page) => {
-    await page.goto("/console/operations");
-    await page.waitForFunction(() => document.querySelector("#link b")?.textContent === "Live");
-    const { id } = await freeze(site, "case 2026-7");
-    const row = page.locator(`[id="${id}"]`);
-    await row.waitFor();
-    await row.locator("text=Confirmed").first().waitFor();
-  });
-});
-
-test("a refused operation shows the decoded revert, and greys what is not possible with the reason", async () => {
-  await as("operator", async (page) => {
-    await attention(page, "reverts");
-    assert.match(await page.innerText(".verdict"), /What happened[\s\S]*What it means for the money[\s\S]*What to do/);
-    const greyed = page.locator(".act.off").first();
-    assert.match(await greyed.innerText(), /Not now: /);
-    assert.equal(await greyed.locator("a").count(), 0);
-    assert.match(await page.innerText("#error"), /The contract said|lock|role/);
-  });
-});
-
 test("what is selected is previewed, the list holds still meanwhile, and it is retried with one reason", async () => {
   const reason = "The cause was removed, so try again.";
   await as("operator", async (page) => {
@@ -181,6 +159,28 @@ test("what is selected is previewed, the list holds still meanwhile, and it is r
     await page.waitForURL((url) => url.pathname === "/console/operations");
     await page.goto(`/console/operations/${id}`);
     await page.locator("#history", { hasText: reason }).waitFor();
+  });
+});
+
+test("the list of operations moves by itself when an operation is accepted and when it is final", async () => {
+  await as("operator", async (page) => {
+    await page.goto("/console/operations");
+    await page.waitForFunction(() => document.querySelector("#link b")?.textContent === "Live");
+    const { id } = await freeze(site, "case 2026-7");
+    const row = page.locator(`[id="${id}"]`);
+    await row.waitFor();
+    await row.locator("text=Confirmed").first().waitFor();
+  });
+});
+
+test("a refused operation shows the decoded revert, and greys what is not possible with the reason", async () => {
+  await as("operator", async (page) => {
+    await attention(page, "reverts");
+    assert.match(await page.innerText(".verdict"), /What happened[\s\S]*What it means for the money[\s\S]*What to do/);
+    const greyed = page.locator(".act.off").first();
+    assert.match(await greyed.innerText(), /Not now: /);
+    assert.equal(await greyed.locator("a").count(), 0);
+    assert.match(await page.innerText("#error"), /The contract said|lock|role/);
   });
 });
 

@@ -108,7 +108,10 @@ export async function attention(page, words) {
 
 /** A freeze of an investor's wallet, by the API. */
 export async function freeze(site, reference) {
-  const address = (await ask(site, `/v1/offerings/${site.exhibit}/holders`)).body.data.find((one) => !one.frozen).wallet_address;
+  const free = (await ask(site, `/v1/offerings/${site.exhibit}/holders`)).body.data.filter((one) => !one.frozen);
+  // A freeze takes over what waits for the same wallet, so another one is better.
+  const waiting = JSON.stringify((await ask(site, "/blockchain/operations?needs_attention=true")).body).toLowerCase();
+  const address = (free.find((one) => !waiting.includes(one.wallet_address.toLowerCase())) ?? free[0]).wallet_address;
   const body = { offering_id: site.exhibit, address, reason_code: "sanctions", case_reference: reference };
   const answer = await ask(site, "/blockchain/freeze", body);
   assert.equal(answer.status, 202, JSON.stringify(answer.body));
