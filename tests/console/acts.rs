@@ -90,6 +90,7 @@ on_both_databases! {
         assert!(refused.status >= 400 && refused.text.contains("what you typed is kept") && refused.text.contains(&long), "{}", refused.text);
         let done = olga.submit(&refused, &path, &[("reason", "The key is moved.")]).await;
         assert_eq!(done.status, 303, "{}", done.text);
+        olga.reload("/console/signers").await;
         let paused = olga.get("/console/signers").await;
         assert!(paused.text.contains("Paused") && paused.text.contains("The key is moved."), "{}", paused.text);
         assert!(paused.text.contains("The signer is paused."), "{}", paused.text);
@@ -154,7 +155,7 @@ on_both_databases! {
         let mut olga = Visitor::with_role(&site, &server, "olga", Role::Operator).await;
         assert!(olga.get("/console/investors?status=approved").await.text.contains(&at));
         let page = olga.get(&at).await;
-        assert!(page.text.contains("Show the papers") && page.text.contains("Not now: it is approved."), "{}", page.text);
+        assert!(page.text.contains("Show the papers") && page.text.contains("Not now: the status is approved."), "{}", page.text);
         let review = format!("{at}/review");
         let proof = olga.submit(&page, &review, &[]).await;
         assert!(proof.status == 403 && proof.text.contains("Confirm that it is you"), "{}", proof.text);

@@ -54,6 +54,12 @@ impl Visitor {
         self.send(request).await
     }
 
+    /// Reads a page as its script does when something has changed.
+    pub async fn reload(&mut self, path: &str) -> Seen {
+        let request = self.client.get(format!("{}{path}", self.url)).header("x-console-live", "1");
+        self.send(request).await
+    }
+
     /// Sends fields as a form.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
         let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();

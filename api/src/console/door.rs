@@ -41,7 +41,7 @@ pub async fn guard(State(console): State<Console>, request: Request, next: Next)
     if person.must_enrol(&console.app) && !open.iter().any(|path| parts.uri.path().starts_with(path)) {
         return away(account::PATH);
     }
-    let caller = Caller::of(&console.api, &parts);
+    let (caller, is_live) = (Caller::of(&console.api, &parts), parts.headers.contains_key(LIVE));
     let desk = match Desk::open(console, person, &parts, caller) {
         Ok(desk) => desk,
         Err(problem) => return problem.into_response(),
@@ -55,7 +55,8 @@ pub async fn guard(State(console): State<Console>, request: Request, next: Next)
         Err(problem) => problem.into_response(),
     };
     let mut response = told(&desk, &form, response).await;
-    if desk.said.is_some() && response.status().is_success() {
+    // A page that reads itself again takes nothing from the page that opens at the same time.
+    if desk.said.is_some() && response.status().is_success() && !is_live {
         response.headers_mut().append(header::SET_COOKIE, cookie::forget_said(&desk.console.app));
     }
     response
