@@ -176,7 +176,7 @@ impl Act {
         let status = thing.status.as_str();
         let fits = self.from.is_empty() || self.from.contains(&status);
         let is_listed = self.listed.is_empty() || thing.allowed.iter().any(|word| word == self.listed);
-        (!fits || !is_listed).then(|| format!("Not now: it is {}.", status.replace('_', " ")))
+        (!fits || !is_listed).then(|| format!("Not now: the status is {}.", status.replace('_', " ")))
     }
 }
 
