@@ -18,8 +18,9 @@ const CELL = 16;
 const SHADE = 5;
 /** The share of cells that may differ. */
 const SHARE = 0.01;
-/** Addresses are of another width in each demo, so they must not break lines; the lanes of an operation are as wide as its times. */
-const PLAIN = `*, *::before, *::after { -webkit-text-fill-color: transparent !important; caret-color: transparent !important; transition: none !important }
+/** The font is the one that Debian's chromium always has. Addresses are of another width in each demo, so they must not break lines; the lanes of an operation are as wide as its times. */
+const PLAIN = `:root { --sans: "DejaVu Sans" !important; --mono: "DejaVu Sans Mono" !important }
+  *, *::before, *::after { -webkit-text-fill-color: transparent !important; caret-color: transparent !important; transition: none !important }
   ::placeholder { color: transparent !important } .lanes { visibility: hidden !important } .say, .sentence, .need .t, .crumb { white-space: nowrap !important; overflow: hidden !important } .said { display: none !important }`;
 
 /** The pages, each with the way there. */
@@ -33,7 +34,6 @@ const PAGES = {
   signers: "/console/signers",
   offerings: "/console/offerings",
   distribution: async (page) => { await page.goto("/console/distributions"); await page.locator("[data-row] a").first().click(); await page.waitForURL(/dist_/); },
-  investors: "/console/investors",
   webhook: "/console/webhooks/act/create",
   problem: "/console/nothing",
 };
