@@ -41,6 +41,7 @@ contract LocksLibraryTest is Test {
             _compare();
         }
         _add(17, 17);
+        _take(1, 17);
         _add(1, 8);
         _compare();
         _take(8 + 1, 8);
