@@ -55,6 +55,16 @@ contract LocksLibraryTest is Test {
         assertEq(_word().firstTranche(), 0, "none is left");
     }
 
+    function testSeveralDueTranchesAreRemovedAtOnce() public {
+        for (uint256 i = 1; i < 7; ++i) {
+            _add(i, i);
+        }
+        vm.warp(START + 4);
+        _compare();
+        _dropDue();
+        _compare();
+    }
+
     function testFrozenUnitsUpToTheBalanceAndAbove() public {
         for (uint256 i = 0; i < 3; ++i) {
             _freeze(BALANCE - 1 + i);
