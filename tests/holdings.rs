@@ -12,6 +12,8 @@ sol! {
     function safeTransferFrom(address from, address to, uint256 id, uint256 amount, bytes data);
     function batchWhitelist(uint256 partition, address[] holders, bool allowed);
     function freezeAddress(address account, bytes data);
+    function setHolderRedemption(bool allowed);
+    function redeemOwn(uint256 partition, uint256 amount);
 }
 
 /// An installation with one token, minted to three holders.
@@ -82,6 +84,23 @@ on_both_databases! {
         let shares = listed.body["data"].as_array().unwrap().iter().map(|h| h["percentage"].as_str().unwrap());
         let sum: f64 = shares.map(|share| share.parse::<f64>().unwrap()).sum();
         assert!((99.99..=100.0).contains(&sum), "{sum}");
+    }
+
+    async fn a_redemption_by_a_holder_lowers_holding_and_supply(database: Database) {
+        let (site, server, token) = minted(database, Mining::Quick, Terms::free(2)).await;
+        let before = units(&site, &server, 0).await;
+        let own = || redeemOwnCall { partition: U256::from(1), amount: U256::from(300) };
+        // The issuer has not allowed it yet, so the first one reverts.
+        call(&site, wallet(0), token, own()).await;
+        call(&site, signer_of(world::KEYS[3]), token, setHolderRedemptionCall { allowed: true }).await;
+        call(&site, wallet(0), token, own()).await;
+        site.until("the redemption is shown", async || units(&site, &server, 0).await == before - 300).await;
+        assert_eq!(site.balance_of(token, wallet(0)).await, U256::from(before - 300));
+        let run = server.post("/blockchain/reconciliation-runs", "run", json!({ "offering_id": site.offerings[0] })).await;
+        let path = run.headers["location"].to_str().unwrap().to_owned();
+        site.until("the run is done", async || server.get(&path).await.text("/status") == "completed").await;
+        let found = server.get(&path).await.body["findings"]["data"].as_array().unwrap().clone();
+        assert!(found.iter().all(|found| found["kind"] == "agent_unknown"), "supply and balances agree: {found:?}");
     }
 
     async fn a_transfer_appears_only_when_it_is_final(database: Database) {

@@ -27,11 +27,12 @@ async fn subscribe(site: &Installation, id: &str, offering: &str) {
     assert_eq!(site.write(&sql).await, 1);
 }
 
-async fn lock(site: &Installation, server: &Server, key: &str, partition: &str, quantity: &str, year: u16) {
+/// Locks units of a holder, in a partition and until the beginning of a year.
+async fn lock(site: &Installation, server: &Server, holder: usize, (partition, year): (&str, u16), quantity: &str) {
     let body = site
-        .about(json!({ "address": wallet(0).to_checksum(None), "partition": partition, "quantity": quantity,
+        .about(json!({ "address": wallet(holder).to_checksum(None), "partition": partition, "quantity": quantity,
         "release_at": format!("{year}-01-01T00:00:00Z") }));
-    let accepted = server.post("/blockchain/lock", key, body).await;
+    let accepted = server.post("/blockchain/lock", &format!("lock-{holder}-{partition}-{year}"), body).await;
     assert_eq!(accepted.status, 202, "{accepted:?}");
     site.settled().await;
 }
@@ -65,9 +66,9 @@ on_both_databases! {
         site.write("update offerings set partition_id = 2").await;
         subscribe(&site, later, &offering).await;
         subscribe(&site, elsewhere, &site.offerings[1]).await;
-        lock(&site, &server, "lock-1", "2", "100", 2044).await;
-        lock(&site, &server, "lock-2", "2", "50", 2045).await;
-        lock(&site, &server, "lock-3", "1", "70.50", 2045).await;
+        lock(&site, &server, 0, ("2", 2044), "100").await;
+        lock(&site, &server, 0, ("2", 2045), "50").await;
+        lock(&site, &server, 0, ("1", 2045), "70.50").await;
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);
         site.settled().await;
         let before = held(&site, token, wallet(0)).await;
@@ -108,6 +109,35 @@ on_both_databases! {
         assert_eq!((refused.text("/errors/0/pointer"), refused.text("/errors/0/code")), ("/address".into(), "address_retired".into()), "{refused:?}");
         let again = server.post(PATH, "again", recovery(&site, &offering, Address::repeat_byte(0x77)).await).await;
         assert_eq!((again.text("/errors/0/pointer"), again.text("/errors/0/code")), ("/lost_address".into(), "address_retired".into()), "{again:?}");
+        assert_eq!(site.exactly_once().await.attention, 0);
+    }
+
+    async fn two_lost_wallets_become_one_that_already_holds_units(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        let token = site.minted(&server).await;
+        let mut body = recovery(&site, &site.offerings[0], wallet(2)).await;
+        let owner = body["investor_id"].as_str().unwrap().to_owned();
+        let other = format!("address in ('{:#x}', '{:#x}')", wallet(1), wallet(2));
+        assert_eq!(site.write(&format!("update wallets set investor_id = '{owner}', is_default = false where {other}")).await, 2);
+        for (holder, year, quantity) in [(0, 2044, "100"), (1, 2044, "50"), (2, 2045, "25")] {
+            lock(&site, &server, holder, ("1", year), quantity).await;
+        }
+        let mut sum = site.balance_of(token, wallet(2)).await;
+        for lost in [0, 1] {
+            sum += site.balance_of(token, wallet(lost)).await;
+            body["lost_address"] = json!(wallet(lost).to_checksum(None));
+            server.request_and_approve(&second, PATH, &format!("recover-{lost}"), body.clone()).await;
+            site.settled().await;
+        }
+        assert_eq!(site.balance_of(token, wallet(2)).await, sum);
+        let units: Vec<u64> = site.tranches_of(token, wallet(2), 1).await.iter().map(|(units, _)| units.to()).collect();
+        assert_eq!(units, [15_000, 2_500], "locks of one time are added");
+        let ledger = "select quantity from tranches where quantity <> '0' order by release_at";
+        assert_eq!(site.rows(ledger).await.concat(), ["15000", "2500"], "the ledger follows");
+        let held = site.rows("select wallet_address, balance from holdings where balance <> '0'").await;
+        assert_eq!(held, [[format!("{:#x}", wallet(2)), sum.to_string()]]);
         assert_eq!(site.exactly_once().await.attention, 0);
     }
 
@@ -197,10 +227,10 @@ async fn bad_input_is_refused_with_its_code_and_its_pointer_and_changes_nothing(
     let mut taken = good.clone();
     taken["new_address"] = json!(wallet(1).to_checksum(None));
     assert_eq!(server.post(PATH, "taken", taken.clone()).await.problem(), (409, "wallet_in_use".to_owned()));
-    // The investor's own second wallet already has units: the chain would refuse it.
+    // The investor only claimed an address that holds units. It is probably somebody else's.
     let owner = good["investor_id"].as_str().unwrap();
     site.write(&format!(
-        "update wallets set is_default = false, investor_id = '{owner}' where address = '{:#x}'",
+        "update wallets set is_default = false, verified_at = null, investor_id = '{owner}' where address = '{:#x}'",
         wallet(1)
     ))
     .await;

@@ -133,7 +133,7 @@ pub struct Recover {
     investor_id: String,
     /// The lost wallet.
     lost_address: Typed,
-    /// The new wallet.
+    /// The new wallet: an unused address, or another wallet of the investor, which may hold units.
     new_address: Typed,
     case_reference: Option<CaseReference>,
     /// The SHA-256 of the evidence document.

@@ -1,12 +1,12 @@
 //! Recovery of a lost wallet. It differs from the other operations: it can act on every token of the wallet, and when it is final the
 //! investor's wallet changes.
 
-use alloy_primitives::B256;
+use alloy_primitives::{Address, B256};
 use muniment_activities::token::recover::Recovery;
 use muniment_domain::db::Tx;
 use muniment_domain::operation::Operation;
 use muniment_domain::wallet::{self, Wallet};
-use muniment_domain::{Error, Result, entitlement, offering, subscription};
+use muniment_domain::{Error, Result, entitlement, holding, offering, subscription};
 use serde_json::json;
 
 use super::call::write_event;
@@ -18,19 +18,24 @@ pub async fn tokens(tx: &mut Tx, r: &RecoverRequest) -> Result<Vec<TokenContext>
     if r.lost_address == r.new_address {
         return Err(Error::field("/new_address", "address_forbidden", "A wallet cannot be recovered to itself."));
     }
-    validate_owner(tx, r).await?;
-    if r.offering_id != ALL_OFFERINGS {
-        return Ok(vec![TokenContext::find(tx, &r.offering_id).await?]);
-    }
+    let proved = validate_owner(tx, r).await?;
+    let offerings = match r.offering_id.as_str() {
+        ALL_OFFERINGS => offering::of_wallet(tx, r.lost_address).await?,
+        one => vec![one.to_owned()],
+    };
     let mut contexts = Vec::new();
-    for offering_id in offering::of_wallet(tx, r.lost_address).await? {
-        contexts.push(TokenContext::find(tx, &offering_id).await?);
+    for offering_id in offerings {
+        let context = TokenContext::find(tx, &offering_id).await?;
+        if !proved {
+            validate_empty(tx, &context, r.new_address).await?;
+        }
+        contexts.push(context);
     }
     Ok(contexts)
 }
 
-/// The lost wallet must belong to the investor, and the new one to nobody else.
-async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<()> {
+/// The lost wallet must belong to the investor, and the new one to nobody else. Returns whether the new one is known to be the investor's.
+async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<bool> {
     match wallet::find(tx, r.lost_address).await? {
         Some(lost) if lost.investor_id == r.investor_id => {}
         _ => {
@@ -44,8 +49,19 @@ async fn validate_owner(tx: &mut Tx, r: &RecoverRequest) -> Result<()> {
             let detail = format!("{} was itself recovered to another wallet.", r.new_address.to_checksum(None));
             Err(Error::field("/new_address", "address_retired", detail))
         }
-        _ => Ok(()),
+        found => Ok(found.is_some_and(|new| !new.is_only_claimed() && new.investor_id == r.investor_id)),
     }
+}
+
+/// Refuses an address that nobody proved and that holds units: it has another owner, so it was mistyped. A wallet of the investor may hold
+/// units, and the recovery adds to them. Otherwise units that somebody sends there could block it.
+async fn validate_empty(tx: &mut Tx, context: &TokenContext, address: Address) -> Result<()> {
+    if !holding::holds(tx, &context.offering.id, address).await? {
+        return Ok(());
+    }
+    let address = address.to_checksum(None);
+    let detail = format!("{address} holds units and is not a proved wallet of the investor.");
+    Err(Error::field("/new_address", "wallet_not_empty", detail))
 }
 
 /// Gives the investor the new wallet. Pending mints and payments go there.

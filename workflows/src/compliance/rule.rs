@@ -31,8 +31,6 @@ pub enum Rule {
     HolderNotRecovered,
     /// The recipient was not recovered to another address.
     RecipientNotRecovered,
-    /// The recipient holds no units.
-    RecipientEmpty,
     /// The holder is frozen.
     HolderFrozen,
     /// The recipient is not frozen.
@@ -68,7 +66,6 @@ impl TokenContext {
             Rule::OnlyFailedOperations => self.no_operation_in_progress(tx, subjects, true).await,
             Rule::HolderNotRecovered => self.not_recovered(tx, holder).await,
             Rule::RecipientNotRecovered => self.not_recovered(tx, recipient).await,
-            Rule::RecipientEmpty => self.is_empty(tx, recipient).await,
             Rule::HolderFrozen => self.is_frozen(tx, holder).await,
             Rule::RecipientNotFrozen => self.is_not_frozen(tx, recipient).await,
             Rule::BalanceSuffices => self.balance_suffices(tx, terms).await,
@@ -121,14 +118,6 @@ impl TokenContext {
         }
         let detail = format!("{} was not recovered, so there is nothing to take back.", address.to_checksum(None));
         Err(Error::field(pointer, "address_not_recovered", detail))
-    }
-
-    async fn is_empty(&self, tx: &mut Tx, (pointer, address): AddressField) -> Result<()> {
-        if !holding::holds(tx, &self.offering.id, address).await? {
-            return Ok(());
-        }
-        let detail = format!("{} already holds units. A recovery needs an empty wallet.", address.to_checksum(None));
-        Err(Error::field(pointer, "wallet_not_empty", detail))
     }
 
     async fn is_frozen(&self, tx: &mut Tx, (pointer, address): AddressField) -> Result<()> {

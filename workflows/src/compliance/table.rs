@@ -167,14 +167,7 @@ pub static RECOVER: Row = Row {
     people: People::Two,
     abandon: People::Two,
     subject: Subjects::HolderAndRecipient,
-    rules: &[
-        HolderAllowed,
-        RecipientAllowed,
-        NoOperationInProgress,
-        HolderNotRecovered,
-        RecipientNotRecovered,
-        RecipientEmpty,
-    ],
+    rules: &[HolderAllowed, RecipientAllowed, NoOperationInProgress, HolderNotRecovered, RecipientNotRecovered],
     event: Some("wallet.recovered"),
 };
 
