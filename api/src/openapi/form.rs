@@ -31,7 +31,10 @@ pub fn add(schemas: &mut Value) {
         if schema["additionalProperties"] != json!(false) {
             continue;
         }
-        fill_required(schema);
+        // Who forgot a password gets the same answer whatever the address is.
+        if name != "Forgotten" {
+            fill_required(schema);
+        }
         for (field, schema) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             let Some(mut pattern) = pattern(field) else { continue };
             // A recovery can concern all offerings.
