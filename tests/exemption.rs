@@ -20,6 +20,9 @@ on_both_databases! {
         assert_eq!(subscribe(&fixture.investor, &a, "4000.00").await.status, 201);
         assert_eq!(subscribe(&fixture.investor, &a, "1000.01").await.field(), above_limit());
         assert_eq!(subscribe(&fixture.investor, &b, "5000.00").await.status, 201, "each offering counts by itself");
+        let left = fixture.investor.get("/v1/investor/profile").await.body["limits"]["reg_a_t2_remaining"].clone();
+        let of = |id: &str| left.as_array().unwrap().iter().find(|one| one["offering_id"] == id).unwrap()["remaining"].clone();
+        assert_eq!((of(&a), of(&b)), (json!("1000.00"), json!("0.00")), "{left}");
     }
 
     async fn a_private_placement_takes_thirty_five_non_accredited_investors(database: Database) {

@@ -151,3 +151,21 @@ async fn a_transaction_refused_by_some_endpoints_arrives_by_the_others() {
         assert_eq!((report.deployed, report.minted, report.attention), (1, 2, 0));
     }
 }
+
+/// An endpoint says that it has the transactions, and keeps them to itself.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_an_endpoint_keeps_to_itself_is_sent_to_the_others() {
+    let mut site = site().await;
+    let greedy = FaultProxy::start(site.anvil.url(), 11);
+    let rule = greedy.add(Rule::new(refusal("already known")).on(SEND));
+    let good = site.anvil.url().to_owned();
+    site.config.chain("endpoints", &format!("[{:?}, {good:?}]", greedy.url()));
+    site.config.chain("broadcast_all", "false");
+    // No higher fee is what brings it to the other one.
+    site.config.chain("bump_after_seconds", "600");
+    let mut server = site.start().await;
+    assert!(site.drive(&mut server, &site.offerings[0]).await);
+    assert!(greedy.hits(rule) > 0, "the fault changed nothing: {:?}", greedy.trace().calls);
+    let report = site.exactly_once().await;
+    assert_eq!((report.deployed, report.minted, report.attention), (1, 2, 0));
+}

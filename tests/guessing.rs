@@ -192,6 +192,21 @@ on_both_databases! {
         assert!(usage.contains("r=19"), "a bucket of one's own: {usage}");
     }
 
+    async fn one_site_of_many_networks_gets_only_so_many_guesses(database: Database) {
+        let mut api = ApiFixture::new(database).await;
+        api.set("rates", "login_per_minute", "5");
+        let server = start(&mut api).await;
+        let mut judged = 0;
+        for number in 0..240 {
+            let email = format!("nobody-{number}@people.example");
+            judged += usize::from(log_in(&server, &format!("2001:db8:7:{number:x}::1"), &email, WRONG, None).await.status == 401);
+        }
+        let owner = log_in(&server, "2001:db8:8:1::1", ADA, PASSWORD, None).await;
+        print(&[("240 networks of one IPv6 site, 5 logins a minute each", judged, wait(&owner))]);
+        // Sixteen times the room of one network. The bucket refills a little meanwhile.
+        assert!((80..200).contains(&judged) && owner.status == 200, "{judged}, {owner:?}");
+    }
+
     async fn connections_of_one_address_are_bounded(database: Database) {
         let mut api = ApiFixture::new(database).await;
         api.set("limits", "connections_per_address_max", "20");

@@ -97,6 +97,41 @@ on_both_databases! {
         assert_eq!((status(&both), both.matches("HTTP/1.1 200").count()), ("415", 1), "{both}");
     }
 
+    async fn a_question_of_a_page_with_a_body_ends_its_connection(database: Database) {
+        let mut api = ApiFixture::new(database).await;
+        api.set("limits", "origins", "[\"https://portal.example\"]");
+        let server = api.start().await;
+        let head = "OPTIONS /v1/offerings HTTP/1.1\r\nhost: a\r\norigin: https://portal.example\r\naccess-control-request-method: POST\r\n";
+        let smuggled = "GET /healthz HTTP/1.1\r\nhost: a\r\n\r\n";
+        let answer = raw(&server, &format!("{head}content-length: {}\r\n\r\n{smuggled}", smuggled.len())).await;
+        assert_eq!((status(&answer), answer.matches("HTTP/1.1").count()), ("204", 1), "{answer}");
+        assert!(answer.to_lowercase().contains("connection: close"), "{answer}");
+        let plain = raw(&server, &format!("{head}\r\nGET /healthz HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n")).await;
+        assert_eq!(plain.matches("HTTP/1.1 2").count(), 2, "without a body the connection goes on: {plain}");
+    }
+
+    async fn a_proxy_that_nobody_declared_is_named_once(database: Database) {
+        let mut api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let named = |server: &Server| server.process.log().matches("not in limits.trusted_proxies").count();
+        let ask = async |server: &Server| {
+            for network in ["203.0.113.1", "203.0.113.2"] {
+                server.anonymous().send("GET", "/v1/offerings", &[("x-forwarded-for", network)], None).await.unwrap();
+            }
+        };
+        server.get("/v1/offerings").await;
+        assert_eq!(named(&server), 0, "nobody forwards");
+        ask(&server).await;
+        assert!(server.process.line_with("not in limits.trusted_proxies", PATIENCE).is_some(), "{}", server.process.log());
+        server.get("/v1/offerings").await;
+        assert_eq!(named(&server), 1, "{}", server.process.log());
+        drop(server);
+        api.set("limits", "trusted_proxies", "[\"127.0.0.1\"]");
+        let server = api.start().await;
+        ask(&server).await;
+        assert_eq!(named(&server), 0, "it is declared");
+    }
+
     async fn a_request_that_two_readers_tell_apart_differently_is_refused(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;

@@ -104,6 +104,7 @@ mod restrict;
 mod retention;
 mod retry;
 mod rolling_upgrade;
+mod row_locks;
 mod row_security;
 mod runbooks;
 mod schema_names;

@@ -5,7 +5,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, Engine, Launch, Mining, on_both_databases};
 
-use crate::installation::{ApiFixture, Installation, PATIENCE, Terms, wallet};
+use crate::installation::{ApiFixture, CHAIN_ID, Installation, PATIENCE, Terms, wallet};
 
 /// The addresses in a text that are written without their checksum.
 fn unchecked(text: &str) -> Vec<String> {
@@ -45,6 +45,19 @@ on_both_databases! {
             assert_eq!(unchecked(&text), Vec::<String>::new(), "{path}: {text}");
         }
         assert!(seen > 20, "there were addresses to look at: {seen}");
+    }
+
+    async fn the_networks_that_an_offering_can_name_are_listed(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let listed = server.anonymous().get("/v1/networks").await.unwrap();
+        let refused = server.anonymous().get("/v1/networks?colour=red").await.unwrap();
+        assert_eq!(refused.problem(), (400, "unknown_parameter".to_owned()));
+        assert_eq!(refused.text("/detail"), "The parameter colour is unknown. The path takes no parameters.");
+        let found = &listed.body["data"][0];
+        let offering = server.get(&format!("/v1/offerings/{}", site.offerings[0])).await;
+        assert_eq!((listed.status, &found["chain_id"]), (200, &json!(CHAIN_ID)), "{listed:?}");
+        assert_eq!((&offering.body["network"], &offering.body["blockchain"]["network"]), (&found["key"], &found["name"]), "{offering:?}");
     }
 
     async fn a_mint_without_anything_to_mint_counts_the_reasons(database: Database) {

@@ -317,6 +317,8 @@ async fn a_preview_shows_every_rule_and_changes_nothing() {
     let failed: Vec<_> =
         checks.iter().filter(|check| check["passed"] == false).map(|check| check["code"].as_str().unwrap()).collect();
     assert_eq!(failed, ["accreditation_required", "below_minimum"]);
+    let said = fixture.investor.get("/openapi.json").await.body["components"]["schemas"]["EligibilityCode"].to_string();
+    assert!(failed.iter().all(|code| said.contains(code)), "{said}");
     fixture.write("update offerings set accreditation_required = false").await;
     let preview = fixture.investor.post(&path, json!({ "amount": "1500.00" })).await;
     assert_eq!((&preview.body["eligible"], preview.text("/quantity")), (&json!(true), "1500.00".to_owned()));

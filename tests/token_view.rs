@@ -30,7 +30,7 @@ on_both_databases! {
         let facts = server.anonymous().get(&path).await.unwrap();
         assert_eq!(facts.status, 200, "{facts:?}");
         let (supply, symbol) = (site.balance_of(token, wallet(0)).await + site.balance_of(token, wallet(1)).await, site.symbol_of(token).await);
-        assert_eq!((facts.text("/offering_id_onchain"), facts.text("/token_symbol")), (keccak256(&site.offerings[0]).to_string(), symbol));
+        assert_eq!((facts.text("/offeringId"), facts.text("/tokenSymbol")), (keccak256(&site.offerings[0]).to_string(), symbol));
         assert_eq!((facts.text("/total_supply_base_units"), facts.text("/total_supply")), (supply.to_string(), "2001.00".to_owned()));
         assert_eq!((facts.body["partitions"][0]["isRestricted"].clone(), facts.body["paused"].clone()), (json!(false), json!(false)));
         assert_eq!((facts.body["block"]["hash"].clone(), facts.body["block"]["tag"].clone()), (hash_of(&site, &facts).await, json!("latest")));
@@ -52,7 +52,8 @@ on_both_databases! {
         }
         let balances = server.get(&format!("{path}/balances/{from}")).await;
         let units = site.balance_of(token, wallet(0)).await.to_string();
-        for (name, value) in [("balance", "1000.00"), ("transferable", "1000.00"), ("locked", "0.00"), ("transferableBalance", &units), ("lockedBalanceOf", "0")] {
+        for (name, value) in [("balance", "1000.00"), ("transferable", "1000.00"), ("locked", "0.00"), ("balance_base_units", &units),
+            ("transferableBalance", &units), ("lockedBalanceOf", "0")] {
             assert_eq!(balances.text(&format!("/{name}")), value, "{balances:?}");
         }
         assert_eq!(site.freeze(&server, "freeze", 0).await.status, 202);

@@ -1,7 +1,7 @@
 //! The state that every handler can use.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Once};
 
 use axum::extract::FromRef;
 use muniment_activities::chain::Chain;
@@ -51,6 +51,8 @@ pub struct App {
     pub limiter: Arc<Limiter>,
     /// The requests that were answered.
     pub requests: Requests,
+    /// Whether a proxy that the configuration does not name was reported.
+    pub proxy_reported: Arc<Once>,
     /// Recently read token values.
     pub token_views: Arc<TokenViews>,
     /// What this host saw of the audit log.
@@ -73,6 +75,7 @@ impl App {
             rates: Arc::new(config.rates.clone()),
             limiter: Arc::default(),
             requests: Requests::default(),
+            proxy_reported: Arc::new(Once::new()),
             token_views: Arc::new(TokenViews::new(config.rates.token_read_per_second)),
             db,
             desk,

@@ -158,11 +158,29 @@ pub struct SendAnswer {
     pub answer: String,
 }
 
+/// Locks these attempts in the order of their hashes, so that two commits cannot deadlock: an update takes its rows in the order of its plan.
+/// SQLite has one writer, which needs no lock.
+async fn lock_rows(tx: &mut Tx, chain_id: i64, hashes: &[Hex<B256>]) -> Result<()> {
+    if hashes.len() < 2 || !matches!(tx.conn, Conn::Postgres(_)) {
+        return Ok(());
+    }
+    for portion in portions(hashes) {
+        sql("select tx_hash from attempts where chain_id = ")
+            .value(chain_id)
+            .push(" and tx_hash in (")
+            .list(portion.iter().copied())
+            .push(") order by tx_hash for update")
+            .scalars::<Hex<B256>>(tx)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Records sends and their answers. An answer never decides a status.
 pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<()> {
-    // Rows of attempts are always locked in the order of their hashes, so that two commits cannot deadlock.
     let mut answers: Vec<&SendAnswer> = answers.iter().collect();
     answers.sort_by_key(|answer| answer.tx_hash);
+    lock_rows(tx, chain_id, &answers.iter().map(|answer| Hex(answer.tx_hash)).collect::<Vec<_>>()).await?;
     for portion in portions(&answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
@@ -177,6 +195,10 @@ pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) ->
 pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
     let mut attempts: Vec<&Attempt> = attempts.iter().collect();
     attempts.sort_by_key(|attempt| attempt.tx_hash.0);
+    if let Some(first) = attempts.first() {
+        // The blocks of one commit are those of one chain.
+        lock_rows(tx, first.chain_id, &attempts.iter().map(|attempt| attempt.tx_hash).collect::<Vec<_>>()).await?;
+    }
     for portion in portions(&attempts) {
         let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
             from (")

@@ -9,6 +9,7 @@ use utoipa::{PartialSchema, ToSchema};
 
 use self::explanation::{Explanation, explanation};
 
+pub mod eligibility;
 pub mod explanation;
 pub mod field;
 pub mod reason;

@@ -143,6 +143,17 @@ struct Limits {
     reg_cf_remaining: Option<Amount>,
     /// What the investor may put into each offering under Regulation A, Tier 2, whatever is already in others. Null for an accredited investor.
     reg_a_t2_per_offering: Option<Amount>,
+    /// What is left of it in each offering in which the investor has a subscription. Null for an accredited investor.
+    reg_a_t2_remaining: Option<Vec<Remaining>>,
+}
+
+/// What an investor may still put into an offering.
+#[derive(Serialize, ToSchema)]
+#[schema(as = InvestorLimitRemaining)]
+struct Remaining {
+    offering_id: String,
+    /// What is left.
+    remaining: Amount,
 }
 
 /// The profile in an export, with all decisions.
@@ -246,11 +257,18 @@ pub async fn full(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Full> {
 /// An auditor could tell the income from what may still be put in.
 async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
     if masked || i.is_accredited(tx.now()) {
-        return Ok(Limits { reg_cf_remaining: None, reg_a_t2_per_offering: None });
+        return Ok(Limits { reg_cf_remaining: None, reg_a_t2_per_offering: None, reg_a_t2_remaining: None });
     }
     let left = Limit::CrowdfundingYear.of(i.means) - subscription::crowdfunding_total(tx, &i.id, "").await?;
     let each = Limit::TenthOfEach.of(i.means);
-    Ok(Limits { reg_cf_remaining: Some(amount(left.max(0))), reg_a_t2_per_offering: Some(amount(each)) })
+    let used = subscription::regulation_a_totals(tx, &i.id).await?;
+    let remaining =
+        |(offering_id, used): (String, i64)| Remaining { offering_id, remaining: amount((each - used).max(0)) };
+    Ok(Limits {
+        reg_cf_remaining: Some(amount(left.max(0))),
+        reg_a_t2_per_offering: Some(amount(each)),
+        reg_a_t2_remaining: Some(used.into_iter().map(remaining).collect()),
+    })
 }
 
 fn amount(minor: i64) -> Amount {

@@ -7,6 +7,7 @@ pub fn describe(schemas: &mut Value) {
     match schemas {
         Value::Object(schema) => {
             for (name, field) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
+                lift(field);
                 let known = FIELDS.binary_search_by_key(&name.as_str(), |(known, _)| known);
                 if let (Ok(at), true) = (known, field.is_object() && field.get("description").is_none()) {
                     field["description"] = json!(FIELDS[at].1);
@@ -16,6 +17,16 @@ pub fn describe(schemas: &mut Value) {
         }
         Value::Array(items) => items.iter_mut().for_each(describe),
         _ => {}
+    }
+}
+
+/// Moves the description of a field that may be null from one of its two ways to the field itself, where tools look for it.
+fn lift(field: &mut Value) {
+    let ways = field.get_mut("oneOf").and_then(Value::as_array_mut).into_iter().flatten();
+    let mut found =
+        ways.filter(|way| way.get("$ref").is_some()).filter_map(|way| way.as_object_mut()?.remove("description"));
+    if let Some(text) = found.next() {
+        field["description"] = text;
     }
 }
 

@@ -31,6 +31,10 @@ pub fn add(schemas: &mut Value) {
         if schema["additionalProperties"] != json!(false) {
             continue;
         }
+        // Who forgot a password gets the same answer whatever the address is.
+        if name != "Forgotten" {
+            fill_required(schema);
+        }
         for (field, schema) in schema.get_mut("properties").and_then(Value::as_object_mut).into_iter().flatten() {
             let Some(mut pattern) = pattern(field) else { continue };
             // A recovery can concern all offerings.
@@ -41,6 +45,18 @@ pub fn add(schemas: &mut Value) {
             if text.get("pattern").is_none() && text.get("$ref").is_none() {
                 text["pattern"] = json!(pattern);
             }
+        }
+    }
+}
+
+/// A text that must be sent must say something.
+fn fill_required(schema: &mut Value) {
+    let required = schema["required"].clone();
+    for name in required.as_array().into_iter().flatten().filter_map(Value::as_str) {
+        let Some(field) = schema.get_mut("properties").and_then(|fields| fields.get_mut(name)) else { continue };
+        let is_formed = ["minLength", "pattern", "format", "enum"].iter().any(|word| field.get(word).is_some());
+        if field["type"] == "string" && !is_formed {
+            field["minLength"] = json!(1);
         }
     }
 }

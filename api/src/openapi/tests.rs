@@ -107,10 +107,7 @@ fn every_field_has_a_description() {
     walk(&document["components"]["schemas"], &mut |key, value| {
         if key == "properties" {
             let fields = value.as_object().unwrap().iter();
-            // A field that may be null has its description beside the reference.
-            let has = |field: &Value| {
-                field["description"].is_string() || field["oneOf"].to_string().contains("\"description\"")
-            };
+            let has = |field: &Value| field["description"].is_string();
             missing.extend(fields.filter(|(_, field)| field.is_object() && !has(field)).map(|(name, _)| name.clone()));
         }
     });
@@ -254,6 +251,54 @@ fn times_of_answers_end_alike() {
         // The envelope of an event follows Standard Webhooks.
         for (field, _) in fields.filter(|_| !name.ends_with("Event")) {
             assert!(!["at", "timestamp", "time"].contains(&field.as_str()), "{name}.{field}: call it …_at");
+        }
+    }
+}
+
+/// The names of fields that the specification gives.
+const CAMEL: [&str; 11] = [
+    "chainId",
+    "contractAddress",
+    "csrfToken",
+    "isFrozen",
+    "isRestricted",
+    "lockedBalanceOf",
+    "offeringId",
+    "tokenDeployment",
+    "tokenSymbol",
+    "transferableBalance",
+    "txHash",
+];
+
+#[test]
+fn only_names_of_the_specification_are_in_camel_case_and_no_value_has_two_names() {
+    let snake = |name: &str| {
+        name.chars().fold(String::new(), |text, c| match c.is_ascii_uppercase() {
+            true => text + "_" + &c.to_ascii_lowercase().to_string(),
+            false => text + &c.to_string(),
+        })
+    };
+    walk(&document(&ROUTES)["components"]["schemas"], &mut |key, value| {
+        let fields = value.as_object().filter(|_| key == "properties").into_iter().flatten();
+        for (name, _) in fields.filter(|(name, _)| name.contains(|c: char| c.is_ascii_uppercase())) {
+            assert!(CAMEL.contains(&name.as_str()), "{name} is no name of the specification");
+            let twin = snake(name);
+            let twins = [twin.as_str(), twin.trim_start_matches("is_")];
+            assert!(twins.iter().all(|twin| value.get(twin).is_none()), "{name} and {twin} are one value");
+        }
+    });
+}
+
+#[test]
+fn every_required_text_of_a_request_has_a_least_length() {
+    let document = document(&ROUTES);
+    for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+        let required = schema["required"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        for field in required.filter(|_| schema["additionalProperties"] == false) {
+            let shape = &schema["properties"][field];
+            let is_text = shape["type"] == "string" && shape.get("format").is_none() && shape.get("enum").is_none();
+            let is_bounded = shape["pattern"].is_string() || shape["minLength"].as_u64().is_some_and(|least| least > 0);
+            assert!(!is_text || is_bounded || name == "Forgotten", "{name}.{field} may be empty");
         }
     }
 }

@@ -30,7 +30,7 @@ use crate::offering::holder::percentage;
     get,
     path = "/v1/reports/cap-table",
     params(
-        ("offering_id" = String, Query, example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
+        ("offering_id" = String, Query, pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$", example = "off_01jc8yq3k5e9v8w2m4n6p7r9st"),
         ("format" = Option<String>, Query, pattern = "^(json|csv)$", example = "json"),
     ),
     responses((status = 200, content((View = "application/json"), (String = "text/csv")))),

@@ -36,7 +36,7 @@ const YEAR_MAX: i64 = 9_000;
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct OfTime {
-    #[param(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$", example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
     offering_id: Option<String>,
     /// The year. All years, by default.
     #[param(minimum = 1, maximum = 9000, example = 2026)]

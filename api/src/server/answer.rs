@@ -15,7 +15,7 @@ use crate::app::App;
 use crate::code::Code;
 use crate::http::body;
 use crate::http::error::{PROBLEM_JSON, Problem, Result};
-use crate::http::origin::Origin;
+use crate::http::origin::{Origin, undeclared_proxy};
 use crate::http::request_id::{self, RequestId};
 use crate::http::trace;
 use crate::server::routes::ROUTES;
@@ -40,6 +40,7 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     if let Some(trace_id) = trace::id_of(request.headers()) {
         span.record("trace.id", display(trace_id));
     }
+    report_proxy(&app, &request);
     let route = request.extensions().get::<MatchedPath>().cloned();
     let (started, begun) = (app.db.clock().now(), Instant::now());
     async {
@@ -61,6 +62,16 @@ pub async fn finish(State(app): State<App>, mut request: Request, next: Next) ->
     }
     .instrument(span)
     .await
+}
+
+/// Says once that a proxy should be declared.
+fn report_proxy(app: &App, request: &Request) {
+    let found = undeclared_proxy(request.headers(), request.extensions().get(), &app.limits.trusted_proxies);
+    if let Some(proxy) = found {
+        app.proxy_reported.call_once(|| {
+            tracing::warn!("{proxy} forwards requests and is not in limits.trusted_proxies: all its callers count as one network for the limits");
+        });
+    }
 }
 
 fn is_probe(path: &str) -> bool {

@@ -18,6 +18,7 @@ use crate::approval;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
+use crate::code::eligibility::Skip;
 use crate::field::id::{check_offering_id, location};
 use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
@@ -147,8 +148,8 @@ struct Page {
 #[schema(as = SkippedSubscription)]
 pub struct Skipped {
     subscription_id: String,
-    #[schema(example = "wallet_required")]
-    code: &'static str,
+    /// Why it is not minted.
+    code: Skip,
 }
 
 fn answer(accepted: &mint::Accepted) -> Answer {
@@ -170,7 +171,7 @@ fn answer(accepted: &mint::Accepted) -> Answer {
 
 /// The subscriptions that are not minted, with the reasons.
 pub fn skipped(skipped: &[mint::Skipped]) -> Vec<Skipped> {
-    skipped.iter().map(|s| Skipped { subscription_id: s.subscription_id.clone(), code: s.code }).collect()
+    skipped.iter().map(|s| Skipped { subscription_id: s.subscription_id.clone(), code: Skip::of(s.code) }).collect()
 }
 
 #[cfg(test)]

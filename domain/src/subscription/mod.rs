@@ -24,7 +24,7 @@ pub use mint::{
 pub use new::{New, NewAccepted, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, payments_of_investor, record};
 pub use state::{Move, Status};
-pub use totals::{Totals, crowdfunding_total, totals};
+pub use totals::{Totals, crowdfunding_total, regulation_a_totals, totals};
 pub use window::{move_windows_of, renew_window};
 
 use crate::column::{Dec, Hex};

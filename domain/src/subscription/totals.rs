@@ -55,3 +55,15 @@ pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str
     .scalar(tx)
     .await
 }
+
+/// What an investor has put into each offering under Regulation A, where it is anything.
+pub async fn regulation_a_totals(tx: &mut Tx, investor_id: &str) -> Result<Vec<(String, i64)>> {
+    sql("select s.offering_id, cast(sum(s.amount) as bigint)
+         from subscriptions s join offerings o on o.id = s.offering_id
+         where s.investor_id = $1 and o.exemption = 'reg_a_t2' and s.status in :reserving
+         group by s.offering_id order by s.offering_id")
+    .words(":reserving", &Status::RESERVING)
+    .bind(investor_id)
+    .rows(tx)
+    .await
+}

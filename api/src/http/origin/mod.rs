@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
+use axum::body::HttpBody;
 use axum::extract::{FromRef, FromRequestParts, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -65,6 +66,28 @@ impl Origin {
     pub fn network(&self) -> String {
         network(self.ip)
     }
+
+    /// The site around the network: a /48 of IPv6, which one customer of a provider gets with its 65,536 networks. None for IPv4.
+    pub fn site(&self) -> Option<String> {
+        match self.ip {
+            IpAddr::V4(_) => None,
+            IpAddr::V6(ip) => {
+                let [a, b, c, ..] = ip.segments();
+                Some(format!("{a:x}:{b:x}:{c:x}::/48"))
+            }
+        }
+    }
+}
+
+/// The proxy that seems to stand before this process although the configuration does not name it. Then all its callers count as one network,
+/// and one of them makes the others wait. A stranger who sends the header from outside names no proxy.
+pub fn undeclared_proxy(headers: &HeaderMap, peer: Option<&Peer>, trusted: &[IpAddr]) -> Option<IpAddr> {
+    let peer = peer?.0.to_canonical();
+    let is_near = match peer {
+        IpAddr::V4(ip) => ip.is_private() || ip.is_loopback(),
+        IpAddr::V6(ip) => ip.is_unique_local() || ip.is_loopback(),
+    };
+    (headers.contains_key(FORWARDED) && is_near && !trusted.contains(&peer)).then_some(peer)
 }
 
 /// The network of an address. One household has a whole /64 of IPv6.
@@ -134,8 +157,13 @@ pub async fn cross(State(limits): State<Arc<Limits>>, request: Request, next: Ne
     let asks_first =
         request.method() == Method::OPTIONS && request.headers().contains_key(header::ACCESS_CONTROL_REQUEST_METHOD);
     let Some(origin) = known else { return next.run(request).await };
+    let has_body = !request.body().is_end_stream();
     let mut response = if asks_first { StatusCode::NO_CONTENT.into_response() } else { next.run(request).await };
     let headers = response.headers_mut();
+    if asks_first && has_body {
+        // It is not read, and must not become the next request.
+        headers.insert(header::CONNECTION, HeaderValue::from_static("close"));
+    }
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
     headers.append(header::VARY, HeaderValue::from_static("origin"));
     let more: &[(HeaderName, &'static str)] = if asks_first {

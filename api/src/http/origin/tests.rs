@@ -47,3 +47,11 @@ fn foreign_origin_is_refused_on_endpoints_without_a_token() {
     assert!(!check("https://portal.example.evil.example", &["https://portal.example".to_owned()]));
     assert!(!check("null", &[]));
 }
+
+#[test]
+fn a_network_of_ipv6_belongs_to_a_site() {
+    let of = |address: &str| Origin { ip: ip(address), user_agent: String::new() };
+    assert_eq!(of("203.0.113.9").site(), None);
+    let home = of("2001:db8:7:1::5");
+    assert_eq!((home.network(), home.site().unwrap()), ("2001:db8:7:1::/64".to_owned(), "2001:db8:7::/48".to_owned()));
+}

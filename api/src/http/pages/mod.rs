@@ -127,7 +127,11 @@ impl Parameters {
         let mut parameters = BTreeMap::new();
         for (name, value) in pairs {
             if !known.contains(&name.as_str()) {
-                let detail = format!("The parameter {name} is unknown. Allowed are: {}.", known.join(", "));
+                let allowed = match known {
+                    [] => "The path takes no parameters.".to_owned(),
+                    _ => format!("Allowed are: {}.", known.join(", ")),
+                };
+                let detail = format!("The parameter {name} is unknown. {allowed}");
                 return Err(Problem::new(Code::UnknownParameter, detail));
             }
             if value.contains('\0') {

@@ -24,6 +24,7 @@ use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
 use crate::code::Code;
+use crate::code::eligibility::{Refusal, Rule};
 use crate::field::address::Typed;
 use crate::field::amount::Amount;
 use crate::field::id::location;
@@ -224,14 +225,14 @@ pub struct Previewed {
 #[derive(Serialize, ToSchema)]
 #[schema(as = EligibilityCheck)]
 struct Checked {
-    /// The name of the rule.
-    #[schema(example = "kyc")]
-    rule: String,
+    /// The rule.
+    #[schema(example = "identity")]
+    rule: Rule,
     /// Whether the rule is met.
     passed: bool,
-    /// The code with which a request would be refused: of a problem (`Code`) or of a field (`InvalidFieldCode`). Null if the rule is met.
+    /// The code with which a request would be refused. Null if the rule is met.
     #[schema(example = "kyc_required")]
-    code: Option<String>,
+    code: Option<Refusal>,
     /// Why it is not met, and what to do. Null if it is.
     detail: Option<String>,
 }
@@ -240,9 +241,9 @@ impl Checked {
     fn of(check: &eligibility::Check) -> Self {
         let why = check.refused.as_ref().and_then(Error::refusal);
         Self {
-            rule: check.rule.to_owned(),
+            rule: Rule::of(check.rule),
             passed: check.refused.is_none(),
-            code: why.map(|(code, _)| code.to_string()),
+            code: why.map(|(code, _)| Refusal::of(code)),
             detail: why.map(|(_, detail)| detail.to_owned()),
         }
     }

@@ -20,18 +20,13 @@ use crate::http::pages::Parameters;
 #[schema(as = Token)]
 pub struct Facts {
     /// The id of the offering on the contract.
-    #[schema(example = "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
-    offering_id_onchain: String,
-    /// The id of the offering.
     #[serde(rename = "offeringId")]
     #[schema(example = "0x9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
-    contract_offering_id: String,
-    #[schema(example = "SOLAR")]
-    token_symbol: String,
+    offering_id: String,
     /// The symbol of the token.
     #[serde(rename = "tokenSymbol")]
     #[schema(example = "SOLAR")]
-    contract_token_symbol: String,
+    token_symbol: String,
     token_address: Typed,
     chain_id: i64,
     #[schema(example = "250000.00")]
@@ -107,10 +102,8 @@ pub async fn facts(
         rule144: p.rule144,
     });
     Ok(Json(Facts {
-        offering_id_onchain: facts.offering_id.to_string(),
-        contract_offering_id: facts.offering_id.to_string(),
-        token_symbol: facts.symbol.clone(),
-        contract_token_symbol: facts.symbol,
+        offering_id: facts.offering_id.to_string(),
+        token_symbol: facts.symbol,
         token_address: Typed(r.token),
         chain_id: r.offering.chain_id,
         total_supply: r.quantity(facts.supply),

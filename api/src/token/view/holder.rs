@@ -115,11 +115,9 @@ pub struct Balance {
     /// The locked balance as decimal tokens.
     #[schema(example = "0.00")]
     locked: String,
-    frozen: bool,
     /// The balance in base units.
-    #[serde(rename = "balanceOf")]
     #[schema(example = "25000")]
-    balance_of: String,
+    balance_base_units: String,
     /// The transferable balance in base units.
     #[serde(rename = "transferableBalance")]
     #[schema(example = "25000")]
@@ -160,8 +158,7 @@ pub async fn balances(
         balance: r.quantity(has.balance),
         transferable: r.quantity(has.transferable),
         locked: r.quantity(has.locked),
-        frozen: has.frozen,
-        balance_of: has.balance.to_string(),
+        balance_base_units: has.balance.to_string(),
         transferable_balance: has.transferable.to_string(),
         locked_balance_of: has.locked.to_string(),
         is_frozen: has.frozen,

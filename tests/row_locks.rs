@@ -1,0 +1,98 @@
+//! Writers of the same rows on PostgreSQL: two that meet do not deadlock, and none stores beside the verdict of another.
+
+use std::time::Duration;
+
+use alloy::primitives::keccak256;
+use muniment_domain::attempt::{self, Attempt, SendAnswer};
+use muniment_domain::clock::Clock;
+use muniment_domain::column::Hex;
+use muniment_domain::db::Db;
+use muniment_domain::point::Point;
+use muniment_domain::sql::sql;
+use muniment_domain::step;
+use world::{Database, Engine, Mining};
+
+use crate::installation::{Installation, Server, Terms, open_at};
+
+/// Attempts in one commit, and how often two such commits meet.
+const ATTEMPTS: usize = 300;
+const MEETINGS: usize = 40;
+
+/// An installation whose only attempt is sent, with its process.
+async fn sent() -> (Installation, Server) {
+    let mut site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Manual, &[Terms::free(1)]).await;
+    site.config.chain("bump_after_seconds", "1");
+    let server = site.start().await;
+    assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+    site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+    (site, server)
+}
+
+/// Records the answers to all sends, in the order of their nonces, and takes it back.
+async fn record(db: &Db, attempts: &[Attempt]) -> muniment_domain::Result<()> {
+    let mut tx = db.begin().await?;
+    let at = tx.now();
+    let answer = |a: &Attempt| SendAnswer { tx_hash: a.tx_hash.0, at, answer: "accepted".to_owned() };
+    attempt::record_sends(&mut tx, attempts[0].chain_id, &attempts.iter().map(answer).collect::<Vec<_>>()).await
+}
+
+/// Closes all nonces, from the highest to the lowest, and takes it back.
+async fn close(db: &Db, attempts: &[Attempt]) -> muniment_domain::Result<()> {
+    let mut tx = db.begin().await?;
+    let nonces: Vec<_> = attempts.iter().rev().map(|a| (a.lane_id.as_str(), a.nonce)).collect();
+    attempt::close_nonces(&mut tx, &nonces).await
+}
+
+/// Records the blocks of all attempts, in the order of their nonces, and takes it back.
+async fn include(db: &Db, attempts: &[Attempt]) -> muniment_domain::Result<()> {
+    attempt::record_blocks(&mut db.begin().await?, attempts).await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn writers_of_the_same_attempts_do_not_deadlock() {
+    let (site, server) = sent().await;
+    drop(server);
+    let db = open_at(&site.database.url(), Clock::System).await;
+    let mut tx = db.begin().await.unwrap();
+    let first = sql("select * from attempts").row::<Attempt>(&mut tx).await.unwrap();
+    let more: Vec<_> = (1..ATTEMPTS as i64)
+        .map(|number| Attempt {
+            number: first.number + number,
+            nonce: first.nonce + number,
+            tx_hash: Hex(keccak256(number.to_be_bytes())),
+            ..first.clone()
+        })
+        .collect();
+    attempt::insert(&mut tx, &more).await.unwrap();
+    tx.commit(Point::Sign).await.unwrap();
+    let all = attempt::open_of_lane(&mut db.read().await.unwrap(), &first.lane_id).await.unwrap();
+    assert_eq!(all.len(), ATTEMPTS);
+    for meeting in 0..MEETINGS {
+        let (recorded, closed, included) = tokio::join!(record(&db, &all), close(&db, &all), include(&db, &all));
+        for result in [recorded, closed, included] {
+            assert!(result.is_ok(), "meeting {meeting}: {result:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_higher_fee_waits_for_whoever_has_the_step() {
+    let (site, _server) = sent().await;
+    let id = site.rows("select id from operations").await.concat().remove(0);
+    let db = open_at(&site.database.url(), Clock::System).await;
+    // As the commit that settles the step, which takes its time.
+    let mut settling = db.begin().await.unwrap();
+    step::lock_row(&mut settling, &id, 0).await.unwrap();
+    let bumps = async || site.count("attempts where kind = 'bump'").await;
+    for _ in 0..8 {
+        site.mine_above_offers().await;
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert_eq!(bumps().await, 0, "nothing is stored beside a verdict");
+    }
+    drop(settling);
+    site.until("the fee is raised afterwards", async || {
+        site.mine_above_offers().await;
+        bumps().await > 0
+    })
+    .await;
+}
