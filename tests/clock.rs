@@ -32,6 +32,24 @@ on_both_databases! {
         fixture.close().await;
     }
 
+    async fn a_process_whose_clock_is_a_day_ahead_delays_nothing(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 2]).await;
+        let clock = clock();
+        let fixture = site.engine_fixture_at(clock.clone(), |_| {}).await;
+        sent(&site, &fixture, 0).await;
+        clock.advance(Duration::days(1));
+        sent(&site, &fixture, 1).await;
+        site.mined_until_settled().await;
+        fixture.mint(&site.offerings[1]).await;
+        site.mined_until_settled().await;
+        clock.advance(-Duration::days(1));
+        fixture.mint(&site.offerings[0]).await;
+        site.mined_until_settled().await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.minted, report.attention), (2, 2, 0));
+        fixture.close().await;
+    }
+
     async fn a_clock_jump_loses_and_repeats_nothing(database: Database) {
         let site = Installation::new(database, Mining::Manual, &[Terms::free(2); 4]).await;
         let clock = clock();

@@ -71,6 +71,7 @@ mod market;
 mod metrics;
 mod mint;
 mod mint_approval;
+mod mutants;
 mod offering;
 mod offering_agents;
 mod offering_calendar;

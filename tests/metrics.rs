@@ -75,7 +75,8 @@ on_both_databases! {
         }
         let above = [
             ("muniment_chain_final_block", "chain="), ("muniment_lane_balance_ether", "lane="), ("muniment_lane_next_nonce", "lane="),
-            ("muniment_loop_lease_seconds", "loop=\"chain:31337\""), ("muniment_operation_oldest_seconds", "status=\"pending\""),
+            ("muniment_loop_lease_seconds", "loop=\"chain:31337\""), ("muniment_loop_lease_seconds", "loop=\"settle:31337\""),
+            ("muniment_operation_oldest_seconds", "status=\"pending\""),
         ];
         for (name, label) in above {
             assert!(figure(&page, name, &[label]).is_some_and(|value| value > 0.0), "{name} {label}\n{page}");

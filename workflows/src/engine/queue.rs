@@ -43,8 +43,8 @@ const WOKEN_OF_A_LINE: usize = 64;
 /// Operations that one commit releases.
 pub const RELEASED_PER_COMMIT: i64 = 5_000;
 
-/// The lag of the database's clock up to which a wake is not late.
-const CLOCKS_APART_SECONDS: i64 = 3600;
+/// The lag of the database's clock up to which a wake is not late: a process whose clock is a day ahead wakes at once, too.
+const CLOCKS_APART_SECONDS: i64 = 2 * 86_400;
 
 /// Pushes the first wake of an operation. The job has the operation's own id, so that it is visible in the queue.
 pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {

@@ -36,24 +36,32 @@ pub struct Worker {
 pub async fn waiting(tx: &mut Tx) -> Result<Vec<Waiting>> {
     // apalis names its tables and stores its times differently in each database.
     let (jobs, first) = match tx.conn {
-        Conn::Sqlite(_) => ("Jobs", "min(run_at)"),
-        Conn::Postgres(_) => ("apalis.jobs", "cast(extract(epoch from min(run_at)) as bigint)"),
+        Conn::Sqlite(_) => ("Jobs", "min(run_at), min(id)"),
+        Conn::Postgres(_) => ("apalis.jobs", "cast(extract(epoch from min(run_at)) as bigint), min(id)"),
     };
     let rows = sql("select job_type, status, count(*), ")
         .push(first)
-        .push(" from (select job_type, status, run_at from ")
+        .push(" from (select job_type, status, run_at, id from ")
         .push(jobs)
         .with(" where status in ('Pending', 'Queued', 'Running') limit ", JOBS_MAX)
         .push(") unfinished group by job_type, status order by job_type, status")
-        .rows::<(String, String, i64, Option<i64>)>(tx)
+        .rows::<(String, String, i64, Option<i64>, Option<String>)>(tx)
         .await?;
-    let waiting = |(queue, status, jobs, first): (String, String, i64, Option<i64>)| Waiting {
+    let waiting = |(queue, status, jobs, first, id): (String, String, i64, Option<i64>, Option<String>)| Waiting {
         queue,
         status,
         jobs,
-        first_due_at: first.and_then(|seconds| DateTime::from_timestamp(seconds, 0)),
+        // A job that was due at once has a run time long before it was pushed. Its id has the time of the push.
+        first_due_at: first
+            .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
+            .max(id.and_then(|id| pushed_at(&id))),
     };
     Ok(rows.into_iter().map(waiting).collect())
+}
+
+fn pushed_at(id: &str) -> Option<DateTime<Utc>> {
+    let id = ulid::Ulid::from_string(id).ok()?;
+    DateTime::from_timestamp_millis(id.timestamp_ms().cast_signed())
 }
 
 /// The workers, those that were seen last first.

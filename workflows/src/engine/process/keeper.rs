@@ -35,11 +35,11 @@ pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
     tokio::join!(keeper.follow(&stop), settle(&engine, network, &stop));
 }
 
-/// Settles final receipts whenever the cursor moves, while this process holds the lease.
+/// Settles final receipts whenever the cursor moves, while this process follows the chain.
 async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
+    let mut renewed = None;
     while !stop.is_cancelled() {
-        let leads = network.followed_here.load(Ordering::Relaxed);
-        let settled = if leads { limited("settling", finalise::finalise(engine, network)).await } else { Ok(0) };
+        let settled = limited("settling", settle_once(engine, network, &mut renewed)).await;
         let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
@@ -55,6 +55,19 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
             () = sleep(pause) => {}
         }
     }
+}
+
+/// Its lease is only a sign of life: who follows the chain settles its receipts.
+async fn settle_once(engine: &Engine, network: &Network, renewed: &mut Option<Instant>) -> Result<usize> {
+    if !network.followed_here.load(Ordering::Relaxed) {
+        return Ok(0);
+    }
+    if renewed.is_none_or(|at| at.elapsed() >= RENEW)
+        && engine.holder.acquire(&engine.db, &format!("settle:{}", network.id())).await?
+    {
+        *renewed = Some(Instant::now());
+    }
+    finalise::finalise(engine, network).await
 }
 
 /// One turn of a loop. Every wait inside has its own limit, so a turn that passes this one hangs: it is dropped and begun again.

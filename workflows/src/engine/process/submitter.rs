@@ -68,6 +68,10 @@ impl Submitters {
     pub async fn submit(&self, prepared: Prepared, hold: Hold) {
         let sender = {
             let mut lanes = self.lanes.lock().await;
+            if lanes.get(&prepared.lane_id).is_some_and(|lane| lane.sender.is_closed()) {
+                tracing::error!(lane.id = prepared.lane_id, "the submitter of a lane had ended and is started again");
+                lanes.remove(&prepared.lane_id);
+            }
             let lane = lanes.entry(prepared.lane_id.clone()).or_insert_with(|| self.start(&prepared));
             lane.sender.clone()
         };
@@ -79,6 +83,7 @@ impl Submitters {
     fn start(&self, first: &Prepared) -> Lane {
         let (sender, receiver) = mpsc::channel(self.engine.settings.sign_batch.max(1));
         let (chain_id, load) = (first.op.chain_id, self.load(&first.lane_id));
+        load.store(0, Ordering::Relaxed);
         let submitter = Submitter {
             engine: self.engine.clone(),
             chain_id,
@@ -275,8 +280,11 @@ impl Submitter {
 
     /// Returns steps that were prepared too long ago to the table. They are prepared again when there is room.
     async fn drop_stale(&mut self) {
-        let oldest = self.engine.db.clock().now() - chrono::Duration::seconds(FRESH_SECONDS);
-        let (stale, fresh) = std::mem::take(&mut self.waiting).into_iter().partition(|prepared| prepared.at < oldest);
+        let now = self.engine.db.clock().now();
+        // A time in the future comes from a clock that was set back since; it says nothing.
+        let fresh = now - chrono::Duration::seconds(FRESH_SECONDS)..=now;
+        let (fresh, stale) =
+            std::mem::take(&mut self.waiting).into_iter().partition(|prepared| fresh.contains(&prepared.at));
         self.waiting = fresh;
         self.park(stale).await;
     }
