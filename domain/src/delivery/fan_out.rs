@@ -28,6 +28,11 @@ pub async fn is_due(tx: &mut Tx) -> Result<bool> {
     Ok(found.is_some())
 }
 
+/// The number of events that wait to be fanned out.
+pub async fn waiting(tx: &mut Tx) -> Result<i64> {
+    sql("select count(*) from events where position is null").scalar(tx).await
+}
+
 /// Fans out the oldest of the new events, up to a limit.
 pub async fn page(tx: &mut Tx, limit: i64) -> Result<Fanned> {
     // Ids of one millisecond are in no order: of a subject's events in one commit, the sequence decides.
