@@ -91,7 +91,7 @@ pub const CATALOG: &[EventType] = &[
     staff("issuer.reinstated", "The suspension of the issuer was lifted."),
     staff("issuer.suspended", "The issuer was suspended."),
     staff("lane.active", "A signer was activated again."),
-    staff("lane.funds_low", "A signer cannot pay for gas."),
+    staff("lane.funds_low", "The balance of a signer is below its limit, or does not pay for gas."),
     staff("lane.paused", "A signer was paused."),
     staff(
         "lane.quarantined",
@@ -103,6 +103,10 @@ pub const CATALOG: &[EventType] = &[
     for_issuer("offering.changes_requested", "The reviewer requested changes of the terms."),
     for_issuer("offering.closed", "The offering was closed for subscriptions."),
     for_issuer("offering.created", "A draft of an offering was created."),
+    staff(
+        "lane.stuck",
+        "The lowest transaction of a signer does not move on without a person, and its later ones wait behind it.",
+    ),
     for_issuer("offering.failed", "The soft cap was not reached."),
     for_issuer("offering.paused", "Subscriptions are paused."),
     for_issuer("offering.published", "The offering is published."),

@@ -47,7 +47,7 @@ pub struct Rule {
     pub pace: Pace,
 }
 
-/// What operators are told without asking: an operation needs a person, an approval waits, a lane is stuck, a signer has no funds, an
+/// What operators are told without asking: an operation needs a person, an approval waits, a lane is stuck, a signer is low on funds, an
 /// endpoint is down.
 pub const OF_OPERATORS: &[&str] = &[
     "approval.requested",
@@ -57,6 +57,7 @@ pub const OF_OPERATORS: &[&str] = &[
     "lane.funds_low",
     "lane.quarantined",
     "operation.dead_letter",
+    "lane.stuck",
     "operation.failed",
     "operation.history_lost",
     "operation.late_confirmation",

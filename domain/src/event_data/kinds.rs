@@ -129,10 +129,16 @@ const LANE: &[Field] = &[
     REASON,
 ];
 
-const FUNDS_LOW: &[Field] = &[
+const SIGNER: &[Field] = &[
     added("lane_id", Form::Id("lan"), "The id of the lane."),
     CHAIN,
     always("signer", Form::Address, "The address of the signer."),
+];
+
+const STUCK: &[Field] = &[
+    OPERATION,
+    always("nonce", Form::Integer, "The nonce of the transaction."),
+    always("error", Form::Object(CODE), "Why it does not move on: `stuck` or `nonce_unexplained`."),
 ];
 
 const OFFERING_STATE: &[Field] =
@@ -216,7 +222,8 @@ pub fn fields(kind: &str) -> Vec<Field> {
         "endpoint" => of_endpoint(what),
         "investor" => of_investor(what),
         "issuer" => ISSUER.to_vec(),
-        "lane" if what == "funds_low" => FUNDS_LOW.to_vec(),
+        "lane" if what == "funds_low" => SIGNER.to_vec(),
+        "lane" if what == "stuck" => [SIGNER, STUCK].concat(),
         "lane" if state::LANE.contains(&what) => LANE.to_vec(),
         "offering" => of_offering(what),
         "operation" => of_operation(what),
