@@ -65,6 +65,7 @@ const ELSEWHERE: &[(&str, &str)] = &[
     ("operation.resolved", "approval.rs"),
     ("policy.changed", "policies.rs"),
     ("reconciliation.difference_found", "reconciliation.rs"),
+    ("session.reuse_detected", "sessions.rs"),
     ("subscription.cooling_off_changed", "offering_change.rs"),
     ("subscription.expired", "subscription_timer.rs"),
     ("subscription.wallet_changed", "subscription.rs"),

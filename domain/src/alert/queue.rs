@@ -9,6 +9,7 @@ use super::{Pace, Rule, Subjects, pace, rules_of_role, sees};
 use crate::Result;
 use crate::db::Tx;
 use crate::event::Event;
+use crate::event_subject;
 use crate::role::{Role, Roles};
 use crate::rows::portions;
 use crate::sql::{Sql, insert_into, sql, update_table};
@@ -62,7 +63,7 @@ impl Person {
 /// Counts these events for everybody who wants a mail about them. Called in the commit that fans them out.
 pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<()> {
     let mut counted: BTreeMap<(String, &str), (Counts, &str)> = BTreeMap::new();
-    for mut person in people(tx, subjects).await? {
+    for mut person in people(tx, events, subjects).await? {
         let (Some(owner), rules) = (person.owner(), person.rules()) else { continue };
         for event in events {
             let subject = subjects.get(&event.subject_id);
@@ -80,8 +81,8 @@ pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Resul
 }
 
 /// Everybody with a proved address who may have a rule: the operators, of those with rules of their own the staff and the owners of these
-/// subjects, and the owners of webhook endpoints.
-async fn people(tx: &mut Tx, subjects: &Subjects) -> Result<Vec<Person>> {
+/// subjects, and the owners of webhook endpoints. If an event is for all members, the investors with rules too.
+async fn people(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<Vec<Person>> {
     let endpoint_owners: BTreeSet<&str> = subjects.values().filter_map(|s| s.endpoint_owner.as_deref()).collect();
     let owners = subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id].into_iter().flatten());
     let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
@@ -94,14 +95,13 @@ async fn people(tx: &mut Tx, subjects: &Subjects) -> Result<Vec<Person>> {
     for portion in portions(&endpoint_owners.into_iter().collect::<Vec<_>>()) {
         found.extend(belonging_to(reachable(""), portion).push(")").rows::<Person>(tx).await?);
     }
+    if event_subject::any_for_members(events, subjects) {
+        found.extend(reachable("s.user_id is not null and i.id is not null)").rows::<Person>(tx).await?);
+    }
+    let people: BTreeMap<String, Person> = found.into_iter().map(|person| (person.id.clone(), person)).collect();
     Ok(people.into_values().collect())
 }
 
-async fn add(tx: &mut Tx, user_id: &str, cause: &str, counts: Counts, event_id: &str) -> Result<()> {
-    let now = tx.now();
-    let at = if cause == DIGEST { next_digest(now) } else { now };
-    let known = sql("update alert_mails set version = version + 1, updated_at = $3 where user_id = $1 and cause = $2
-        returning id, waiting, try_at, free_at")
 /// Selects people with a proved address. The condition is in parentheses that are left open.
 fn reachable(condition: &str) -> Sql {
     sql("select u.id, u.roles, u.issuer_id, i.id as investor_id, s.rules
@@ -116,6 +116,11 @@ fn belonging_to(select: Sql, owners: &[&str]) -> Sql {
     select.push(") or i.id in (").list(owners.iter().copied()).push(")")
 }
 
+async fn add(tx: &mut Tx, user_id: &str, cause: &str, counts: Counts, event_id: &str) -> Result<()> {
+    let now = tx.now();
+    let at = if cause == DIGEST { next_digest(now) } else { now };
+    let known = sql("update alert_mails set version = version + 1, updated_at = $3 where user_id = $1 and cause = $2
+        returning id, waiting, try_at, free_at")
     .bind((user_id, cause, now))
     .optional::<Waiting>(tx)
     .await?;

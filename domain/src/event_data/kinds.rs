@@ -183,6 +183,11 @@ const RESOLVED: &[Field] = &[
     sometimes("ended_by", Form::Id("op"), "The id of the operation that took the money back."),
 ];
 
+const SESSION: &[Field] = &[
+    added("session_id", Form::Id("ses"), "The id of the session."),
+    always("user_id", Form::Id("usr"), "The id of the user who had the session."),
+];
+
 const SUBSCRIPTION: &[Field] = &[
     added("subscription_id", Form::Id("sub"), "The id of the subscription."),
     OFFERING,
@@ -233,6 +238,7 @@ pub fn fields(kind: &str) -> Vec<Field> {
             always("findings", Form::Integer, "The number of differences."),
             MAYBE_OFFERING,
         ],
+        "session" if what == "reuse_detected" => SESSION.to_vec(),
         "subscription" => of_subscription(what),
         "wallet" => of_wallet(what),
         _ => Vec::new(),
