@@ -9,9 +9,9 @@ use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio::net::{TcpListener, TcpStream};
 use world::{Database, on_both_databases};
 
-use crate::installation::{ApiFixture, PATIENCE};
+use crate::installation::{ApiFixture, PATIENCE, Receiver, Reply, register_issuer};
 use crate::mail::{mail_fixture, mails, sender};
-use crate::webhook_delivery::{happen, operation_event};
+use crate::webhook_delivery::{endpoint, happen, operation_event};
 
 const SETTINGS: &str = "/v1/auth/me/alerts";
 
@@ -125,6 +125,59 @@ on_both_databases! {
         assert_eq!(api.count("alert_mails where try_at is not null").await, 0, "nothing is left");
     }
 
+    async fn operators_are_mailed_about_each_kind_that_needs_a_person(database: Database) {
+        let (api, folder) = fixture(database).await;
+        let server = api.start().await;
+        api.person(&server, "operator", Role::Operator).await;
+        api.person(&server, "admin", Role::Admin).await;
+        let kinds = [
+            ("operation.failed", "operation"), ("operation.dead_letter", "operation"), ("operation.late_confirmation", "operation"),
+            ("operation.history_lost", "operation"), ("approval.requested", "approval"), ("lane.stuck", "lane"),
+            ("lane.quarantined", "lane"), ("lane.funds_low", "lane"), ("chain.halted", "chain"), ("chain.endpoint_down", "chain"),
+            ("endpoint.disabled", "webhook_endpoint"),
+        ];
+        for (kind, subject) in kinds {
+            happen(&api, 1, kind, (subject, "1")).await;
+        }
+        for (kind, subject) in [("operation.confirmed", "operation"), ("lane.active", "lane"), ("approval.approved", "approval")] {
+            happen(&api, 2, kind, (subject, "1")).await;
+        }
+        told(&api, kinds.len(), &folder).await;
+        let sent = mails(folder.path());
+        for (kind, _) in kinds {
+            let of_kind = |mail: &&&String| mail.contains(&format!("Subject: 1 event {kind}\r\n")) && mail.contains("To: operator@");
+            assert_eq!(alerts(&sent).iter().filter(of_kind).count(), 1, "{kind}");
+        }
+        api.until("all are fanned out", async || api.count("events where position is null").await == 0).await;
+        assert_eq!(api.count("alert_mails").await, kinds.len() as i64);
+    }
+
+    async fn an_owner_is_mailed_that_an_endpoint_was_disabled(database: Database) {
+        let (mut api, folder) = fixture(database).await;
+        api.set("webhooks", "allow_insecure", "true");
+        let server = api.start().await;
+        let (ada, bruno) = (api.person(&server, "ada", Role::Investor).await, api.person(&server, "bruno", Role::Investor).await);
+        let (ida, _) = register_issuer(&api.database, &server, "ida").await;
+        let none = bruno.change("PUT", SETTINGS, Some(json!({ "rules": [] }))).await;
+        assert_eq!((none.status, &none.body), (200, &json!({ "rules": [], "is_default": false })), "{none:?}");
+        let gone = Receiver::start().await;
+        gone.reply(Reply::Status(410, ""));
+        for person in [&ada, &bruno, &ida] {
+            let path = format!("/v1/webhooks/endpoints/{}/test", endpoint(person, &gone, json!(["*"])).await.text("/id"));
+            assert_eq!(person.post(&path, json!({})).await.status, 202);
+        }
+        api.until("all are disabled", async || api.count("webhook_endpoints where status = 'disabled'").await == 3).await;
+        told(&api, 2, &folder).await;
+        api.until("all are fanned out", async || api.count("events where position is null").await == 0).await;
+        let sent = mails(folder.path());
+        for person in [&ada, &ida] {
+            let theirs = |mail: &&&String| mail.contains(&format!("To: {}\r\n", person.email));
+            assert_eq!(alerts(&sent).iter().filter(theirs).count(), 1, "{}: {sent:?}", person.email);
+        }
+        assert!(alerts(&sent).iter().all(|mail| mail.contains("Subject: 1 event endpoint.disabled\r\n")), "{sent:?}");
+        assert_eq!(api.count("alert_mails").await, 2);
+    }
+
     async fn a_mail_whose_end_is_unknown_is_sent_again_an_hour_later(database: Database) {
         let (api, folder) = fixture(database).await;
         let mut server = api.start().await;
@@ -196,7 +249,9 @@ on_both_databases! {
         let (api, folder) = fixture(database).await;
         let server = api.start().await;
         let (ada, bruno) = (api.person(&server, "ada", Role::Investor).await, api.person(&server, "bruno", Role::Investor).await);
-        assert_eq!(ada.get(SETTINGS).await.body, json!({ "rules": [], "is_default": true }));
+        let default = json!({ "is_default": true,
+            "rules": [{ "event_types": ["endpoint.disabled"], "offering_ids": null, "pace": "immediately" }] });
+        assert_eq!(ada.get(SETTINGS).await.body, default);
         let set = async |rules: Value| ada.change("PUT", SETTINGS, Some(json!({ "rules": rules }))).await;
         let rule = |types: Value, offerings: Value, pace: &str| json!([{ "event_types": types, "offering_ids": offerings, "pace": pace }]);
         for (rules, pointer, code) in [
@@ -223,6 +278,6 @@ on_both_databases! {
         let mail = alerts(&sent)[0];
         assert!(mail.contains("To: ada@") && mail.contains("Subject: 1 event wallet.frozen\r\n"), "{mail}");
         let reset = set(json!(null)).await;
-        assert_eq!((&reset.body, api.count("alert_settings").await), (&json!({ "rules": [], "is_default": true }), 0));
+        assert_eq!((&reset.body, api.count("alert_settings").await), (&default, 0));
     }
 }

@@ -41,6 +41,9 @@ on_both_databases! {
         let label = format!("endpoint=\"{}\"", made.text("/id"));
         let waiting = async || figure(&scrape(&server).await, "muniment_webhook_deliveries_waiting", &[&label]);
         assert_eq!(waiting().await, Some(3.0));
+        let page = scrape(&server).await;
+        assert!(figure(&page, "muniment_webhook_delivery_oldest_seconds", &[&label]).is_some_and(|age| age > 0.0), "{page}");
+        assert_eq!(figure(&page, "muniment_events_waiting", &[]), Some(0.0), "{page}");
         receiver.reply(Reply::Status(200, ""));
         webhook_delivery::hurry(&api).await;
         api.until("all are delivered", async || api.count("webhook_deliveries where status = 'delivered'").await == 3).await;

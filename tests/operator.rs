@@ -10,6 +10,7 @@ use muniment_workflows::operator::cancel::Cancelled;
 use muniment_workflows::operator::mark_confirmed::verify;
 use muniment_workflows::operator::retry::RetryOutcome;
 use muniment_workflows::operator::{abandon, cancel, mark_confirmed, retry};
+use serde_json::Value;
 use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
@@ -48,6 +49,17 @@ async fn mint_refused(database: Database) -> (Installation, EngineFixture, Strin
     (site, fixture, mint)
 }
 
+/// The code and the operation of each event about a stuck lane.
+pub async fn stuck_lanes(site: &Installation) -> Vec<(String, String)> {
+    let told = site.rows("select cast(data as text) from events where type = 'lane.stuck' order by id").await.concat();
+    let text = |data: &Value, pointer: &str| data.pointer(pointer).and_then(Value::as_str).unwrap().to_owned();
+    let read = |data: &String| {
+        let data: Value = serde_json::from_str(data).unwrap();
+        (text(&data, "/error/code"), text(&data, "/operation_id"))
+    };
+    told.iter().map(read).collect()
+}
+
 /// A sent deployment whose fee cannot rise and whose time is over: a dead letter with an open nonce.
 async fn stuck(database: Database) -> (Installation, EngineFixture, String) {
     let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
@@ -59,6 +71,7 @@ async fn stuck(database: Database) -> (Installation, EngineFixture, String) {
     let deploy = fixture.deploy(&site.offerings[0]).await;
     site.outbid().await;
     assert_eq!(status(&fixture, &deploy).await, (Status::DeadLetter, Some("stuck".to_owned())));
+    assert_eq!(stuck_lanes(&site).await, [("stuck".to_owned(), deploy.clone())]);
     (site, fixture, deploy)
 }
 

@@ -133,6 +133,12 @@ on_both_databases! {
         assert_eq!(third.refresh().await.problem(), refused(401, "refresh_token_invalid"));
         assert_eq!(third.session_status().await, refused(401, "session_revoked"));
         assert_eq!(api.count("events where type = 'session.reuse_detected'").await, 1);
+        // Her portal is told, and nobody else's.
+        api.until("it is fanned out", async || api.count("events where position is null").await == 0).await;
+        let (ada, other) = (Person::log_in(&server, "ada@people.example").await, api.person(&server, "bruno", Role::Investor).await);
+        let told = ada.get("/v1/events?type=session.reuse_detected").await;
+        assert_eq!((told.text("/data/0/data/session_id"), told.text("/data/0/data/user_id")), (first.session_id.clone(), ada.id.clone()), "{told:?}");
+        assert_eq!(other.get("/v1/events?type=session.reuse_detected").await.body["data"], json!([]));
     }
 
     async fn a_refresh_token_reused_after_the_grace_period_ends_the_session(database: Database) {

@@ -39,6 +39,10 @@ on_both_databases! {
         site.until("the change is seen", async || lane(&server).await["is_agent"] == false).await;
         site.until("the balance is low", async || lane(&server).await["low_balance"] == true).await;
         assert_eq!(lane(&server).await["balance_wei"], "1000000000");
+        let (low, seen) = ("events where type = 'lane.funds_low' and subject_type = 'lane'", lane(&server).await["observed_at"].clone());
+        assert_eq!(site.count(low).await, 1, "operators are told");
+        site.until("it is observed again", async || lane(&server).await["observed_at"] != seen).await;
+        assert_eq!(site.count(low).await, 1, "once");
         proxy.add(Rule::new(Fault::Status(503)));
         let seen = lane(&server).await["observed_at"].clone();
         site.until("the chain is unavailable", async || site.count("chains where blocked_reason is not null").await == 1).await;

@@ -5,6 +5,7 @@ use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Server, Terms, signer_of};
+use crate::operator::stuck_lanes;
 
 const SENT: &str = "attempts where sends > 0";
 const ADOPTED: &str = "operation_steps where state = 'included' and nonce is null";
@@ -89,6 +90,7 @@ on_both_databases! {
         use_up(&site, 0).await;
         let server = site.start().await;
         close_by_two(&site, &server, &id).await;
+        assert_eq!(stuck_lanes(&site).await, [("nonce_unexplained".to_owned(), id.clone())], "operators are told once");
         let letter = site.rows("select status, error_code from operations").await.concat();
         assert_eq!(letter, ["dead_letter", "nonce_closed"]);
         assert_eq!(site.count("attempts where open").await, 0, "its transaction is not sent again");

@@ -280,4 +280,13 @@ async fn several_processes_deliver_each_event_once() {
     }
     api.until("all arrive", async || api.count("webhook_deliveries where status = 'delivered'").await == 120).await;
     assert_eq!((receiver.received().len(), api.count("webhook_attempts").await), (120, 120));
+    // The events of a subject are numbered in the order in which they happened, whichever process fanned them out.
+    let read = operator.get("/v1/events?type=operation.failed&limit=100").await;
+    let sequences: Vec<_> =
+        read.body["data"].as_array().unwrap().iter().map(|event| event["sequence"].as_i64()).collect();
+    assert_eq!(sequences, (1..=40).map(Some).collect::<Vec<_>>());
+    let body = |request: &Received| serde_json::from_str::<Value>(&request.body).unwrap()["sequence"].as_i64().unwrap();
+    let mut sent: Vec<_> = receiver.received().iter().map(body).collect();
+    sent.sort_unstable();
+    assert_eq!(sent, (1..=40).flat_map(|number| [number; 3]).collect::<Vec<_>>());
 }

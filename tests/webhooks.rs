@@ -4,7 +4,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{ApiFixture, Person};
+use crate::installation::{ApiFixture, OfferingFixture, Person};
 
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
 const URL: &str = "https://hooks.portal.example/in";
@@ -196,6 +196,38 @@ on_both_databases! {
         assert_eq!(auditor.get(&platform).await.status, 200);
         assert_eq!(auditor.change("DELETE", &platform, None).await.problem(), (403, "role_forbidden".to_owned()));
         assert_eq!((ada.get(&path).await.status, operator.get(&platform).await.status), (200, 200));
+    }
+
+    async fn every_investor_is_told_of_a_listed_offering_and_of_no_other(database: Database) {
+        let fixture = OfferingFixture::new(database).await;
+        let (ada, (rita, _)) = (&fixture.investor, fixture.other_issuer("rita").await);
+        let (hers, theirs) = (create(ada, URL).await.text("/id"), create(&rita, URL).await.text("/id"));
+        let rules = json!({ "rules": [{ "event_types": ["offering.*"], "offering_ids": null, "pace": "digest" }] });
+        assert_eq!(ada.change("PUT", "/v1/auth/me/alerts", Some(rules)).await.status, 200);
+        let public = fixture.open(json!({})).await;
+        let members = fixture.open(json!({ "name": "Members' House", "visibility": "members" })).await;
+        fixture.open(json!({ "name": "Private House", "visibility": "private" })).await;
+        let closed = fixture.act(&fixture.issuer, &public, "close", json!({})).await;
+        assert_eq!(closed.status, 200, "{closed:?}");
+        let api = &fixture.api;
+        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
+        let expected = [("offering.published", &public), ("offering.published", &members), ("offering.closed", &public)];
+        let expected = expected.map(|(kind, id)| (kind.to_owned(), id.clone()));
+        let events = ada.get("/v1/events?limit=100").await.body["data"].as_array().unwrap().clone();
+        let of_offerings = events.iter().filter(|event| event["subject"]["type"] == "offering");
+        let text = |value: &Value| value.as_str().unwrap().to_owned();
+        let read: Vec<_> = of_offerings.map(|event| (text(&event["type"]), text(&event["subject"]["id"]))).collect();
+        assert_eq!(read, expected);
+        let sent = format!("select d.event_type, e.subject_id from webhook_deliveries d join events e on e.id = d.event_id
+            where d.endpoint_id = '{hers}' and e.subject_type = 'offering' order by e.position");
+        let sent: Vec<_> = api.rows(&sent).await.into_iter().map(|row| (row[0].clone(), row[1].clone())).collect();
+        assert_eq!(sent, expected);
+        let waiting = api.rows("select cast(waiting as text) from alert_mails where cause = 'digest'").await.concat();
+        let waiting: Value = serde_json::from_str(&waiting[0]).unwrap();
+        assert_eq!(waiting, json!({ "offering.closed": 1, "offering.published": 2 }));
+        // Another issuer is told of none.
+        assert_eq!(rita.get("/v1/events?limit=100").await.body["data"], json!([]));
+        assert_eq!(api.count(&format!("webhook_deliveries where endpoint_id = '{theirs}'")).await, 0);
     }
 
     async fn events_are_delivered_to_the_affected_owners(database: Database) {

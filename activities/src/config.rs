@@ -127,6 +127,11 @@ impl ChainConfig {
         Ok(())
     }
 
+    /// The balance in wei below which a signer is low on funds.
+    pub fn low_balance(&self) -> U256 {
+        U256::from(self.low_balance_gwei) * U256::from(1_000_000_000u64)
+    }
+
     /// The fee cap in wei.
     pub fn max_fee_per_gas_cap(&self) -> u128 {
         u128::from(self.max_fee_per_gas_gwei_cap) * 1_000_000_000

@@ -11,6 +11,7 @@ use crate::event::Event;
 use crate::event_subject::Subject;
 use crate::event_type::{CATALOG, EventType};
 use crate::filter::CreatedBetween;
+use crate::offering;
 use crate::sql::sql;
 use crate::webhook::Owner;
 use crate::{Code, Error, Result, id};
@@ -25,12 +26,16 @@ const OF_ORGANISATION: &str = "((subject_type = 'offering' and subject_id in (se
         (select d.id from distributions d join offerings o on o.id = d.offering_id where o.issuer_id = $3))
         or (subject_type = 'entitlement' and subject_id in (select e.id from entitlements e join distributions d on d.id = e.distribution_id
         join offerings o on o.id = d.offering_id where o.issuer_id = $3))
+        or (subject_type = 'session' and subject_id in
+        (select s.id from sessions s join users u on u.id = s.user_id where u.issuer_id = $3))
         or (subject_type = 'webhook_endpoint' and subject_id in (select id from webhook_endpoints where owner = $3)))";
 const OF_INVESTOR: &str =
     "((subject_type = 'subscription' and subject_id in (select id from subscriptions where investor_id = $3))
         or (subject_type = 'entitlement' and subject_id in (select id from entitlements where investor_id = $3))
         or (subject_type = 'wallet' and subject_id in (select id from wallets where investor_id = $3))
         or (subject_type = 'investor' and subject_id = $3)
+        or (subject_type = 'session' and subject_id in
+        (select s.id from sessions s join investors i on i.user_id = s.user_id where i.id = $3))
         or (subject_type = 'webhook_endpoint' and subject_id in (select id from webhook_endpoints where owner = $3)))";
 
 impl Owner {
@@ -39,7 +44,7 @@ impl Owner {
         match self {
             Self::Platform => true,
             Self::Issuer(_) => kind.for_issuer,
-            Self::Investor(_) => kind.for_investor,
+            Self::Investor(_) => kind.for_investor || kind.for_members,
         }
     }
 
@@ -50,7 +55,8 @@ impl Owner {
             && match self {
                 Self::Platform => true,
                 Self::Issuer(id) => subject.is_some_and(|s| is([&s.issuer_id, &s.endpoint_owner], id)),
-                Self::Investor(id) => subject.is_some_and(|s| is([&s.investor_id, &s.endpoint_owner], id)),
+                Self::Investor(id) => subject
+                    .is_some_and(|s| is([&s.investor_id, &s.endpoint_owner], id) || (kind.for_members && s.is_listed)),
             }
     }
 
@@ -58,9 +64,13 @@ impl Owner {
         let names: Vec<_> =
             CATALOG.iter().filter(|kind| self.may_see(kind)).map(|kind| format!("'{}'", kind.name)).collect();
         let whose = match self {
-            Self::Platform => "$3 = 'platform'",
-            Self::Issuer(_) => OF_ORGANISATION,
-            Self::Investor(_) => OF_INVESTOR,
+            Self::Platform => "$3 = 'platform'".to_owned(),
+            Self::Issuer(_) => OF_ORGANISATION.to_owned(),
+            // Of the kinds about offerings, an investor may see those for all members alone.
+            Self::Investor(_) => format!(
+                "({OF_INVESTOR} or (subject_type = 'offering' and subject_id in (select o.id from offerings o where {})))",
+                offering::listed_condition()
+            ),
         };
         format!("type in ({}) and {whose}", names.join(", "))
     }

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::Result;
 use crate::db::Tx;
 use crate::event::Event;
+use crate::offering;
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -20,6 +21,9 @@ pub struct Subject {
     pub investor_id: Option<String>,
     /// The owner of a webhook endpoint.
     pub endpoint_owner: Option<String>,
+    /// Whether it is an offering that every member may see.
+    #[sqlx(default)]
+    pub is_listed: bool,
 }
 
 /// For each kind of subject with owners, the statement that finds them. A kind without one is for staff alone.
@@ -51,6 +55,12 @@ const OWNERS: &[(&str, &str)] = &[
             cast(null as text) as endpoint_owner from operations where id in (",
     ),
     (
+        "session",
+        "select s.id, cast(null as text) as offering_id, cast(null as text) as part_of, u.issuer_id, i.id as investor_id,
+            cast(null as text) as endpoint_owner
+         from sessions s join users u on u.id = s.user_id left join investors i on i.user_id = u.id where s.id in (",
+    ),
+    (
         "subscription",
         "select s.id, s.offering_id, cast(null as text) as part_of, o.issuer_id, s.investor_id, cast(null as text) as endpoint_owner
          from subscriptions s join offerings o on o.id = s.offering_id where s.id in (",
@@ -76,12 +86,27 @@ pub async fn owners(tx: &mut Tx, events: &[Event]) -> Result<HashMap<String, Sub
             ids.push(&event.subject_id);
         }
     }
-    let mut found = HashMap::new();
+    let mut found: HashMap<String, Subject> = HashMap::new();
     for (kind, statement) in OWNERS {
         for portion in portions(by_type.get(kind).map_or(&[], Vec::as_slice)) {
             let rows = sql(statement).list(portion.iter().copied()).push(")").rows::<Subject>(tx).await?;
             found.extend(rows.into_iter().map(|subject| (subject.id.clone(), subject)));
         }
     }
+    for portion in portions(by_type.get("offering").map_or(&[], Vec::as_slice)) {
+        let listed =
+            sql("select o.id from offerings o where ").push(offering::listed_condition()).push(" and o.id in (");
+        for id in listed.list(portion.iter().copied()).push(")").scalars::<String>(tx).await? {
+            if let Some(subject) = found.get_mut(&id) {
+                subject.is_listed = true;
+            }
+        }
+    }
     Ok(found)
+}
+
+/// Whether one of these events is for every investor.
+pub fn any_for_members(events: &[&Event], subjects: &HashMap<String, Subject>) -> bool {
+    let is_listed = |event: &Event| subjects.get(&event.subject_id).is_some_and(|subject| subject.is_listed);
+    events.iter().any(|event| is_listed(event) && event.kind().is_some_and(|kind| kind.for_members))
 }

@@ -11,6 +11,8 @@ pub struct EventType {
     pub for_issuer: bool,
     /// Whether the investor concerned sees it.
     pub for_investor: bool,
+    /// Whether every investor sees it, if the offering is listed.
+    pub for_members: bool,
 }
 
 /// Whether an event is of a wanted type: its name, all of a subject (`subscription.*`), or all (`*`).
@@ -22,19 +24,23 @@ pub fn belongs(name: &str, wanted: &str) -> bool {
 }
 
 const fn staff(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, for_issuer: false, for_investor: false }
+    EventType { name, about, for_issuer: false, for_investor: false, for_members: false }
 }
 
 const fn for_issuer(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, for_issuer: true, for_investor: false }
+    EventType { name, about, for_issuer: true, for_investor: false, for_members: false }
 }
 
 const fn for_investor(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, for_issuer: false, for_investor: true }
+    EventType { name, about, for_issuer: false, for_investor: true, for_members: false }
 }
 
 const fn both(name: &'static str, about: &'static str) -> EventType {
-    EventType { name, about, for_issuer: true, for_investor: true }
+    EventType { name, about, for_issuer: true, for_investor: true, for_members: false }
+}
+
+const fn for_members(name: &'static str, about: &'static str) -> EventType {
+    EventType { name, about, for_issuer: true, for_investor: false, for_members: true }
 }
 
 /// All kinds of events, sorted by name.
@@ -91,21 +97,25 @@ pub const CATALOG: &[EventType] = &[
     staff("issuer.reinstated", "The suspension of the issuer was lifted."),
     staff("issuer.suspended", "The issuer was suspended."),
     staff("lane.active", "A signer was activated again."),
-    staff("lane.funds_low", "A signer cannot pay for gas."),
+    staff("lane.funds_low", "The balance of a signer is below its limit, or does not pay for gas."),
     staff("lane.paused", "A signer was paused."),
     staff(
         "lane.quarantined",
         "A signer was stopped because the chain has transactions of it that the database does not know.",
     ),
+    staff(
+        "lane.stuck",
+        "The lowest transaction of a signer does not move on without a person, and its later ones wait behind it.",
+    ),
     for_issuer("offering.approved", "The terms were approved."),
     for_issuer("offering.archived", "The offering was archived."),
     for_issuer("offering.cancelled", "The offering was cancelled."),
     for_issuer("offering.changes_requested", "The reviewer requested changes of the terms."),
-    for_issuer("offering.closed", "The offering was closed for subscriptions."),
+    for_members("offering.closed", "The offering was closed for subscriptions."),
     for_issuer("offering.created", "A draft of an offering was created."),
     for_issuer("offering.failed", "The soft cap was not reached."),
     for_issuer("offering.paused", "Subscriptions are paused."),
-    for_issuer("offering.published", "The offering is published."),
+    for_members("offering.published", "The offering is published."),
     for_issuer("offering.reopened", "The offering closed by its cap, has room again, and takes subscriptions again."),
     for_issuer("offering.resumed", "Subscriptions are open again."),
     for_issuer("offering.settled", "No subscription is left to mint."),
@@ -131,6 +141,7 @@ pub const CATALOG: &[EventType] = &[
     staff("operation.submitted", "The first transaction is signed."),
     staff("policy.changed", "The limits of a policy changed."),
     staff("reconciliation.difference_found", "Chain and database do not agree."),
+    both("session.reuse_detected", "A refresh token was used twice, so its session was ended."),
     both("subscription.accepted", "The subscription was accepted."),
     both("subscription.binding", "The cooling-off period is over; the subscription is binding."),
     both("subscription.cancelled", "The subscription was cancelled."),

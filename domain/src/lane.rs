@@ -109,11 +109,30 @@ pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> 
     expect_updated(rows, "lane", lane_id)
 }
 
-/// Writes the event of a signer that cannot pay for gas.
+/// Writes the event of a signer whose balance is low.
 pub async fn report_low_funds(tx: &mut Tx, id: &str) -> Result<()> {
     let lane = find(tx, id).await?;
     let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string() });
     event::write(tx, "lane.funds_low", "lane", &lane.id, lane.version, data).await
+}
+
+/// A transaction that does not move on without a person, although it is the lowest of its signer.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Stuck<'a> {
+    pub lane_id: &'a str,
+    pub operation_id: &'a str,
+    pub nonce: i64,
+    /// Why, as a stable code.
+    pub code: &'a str,
+}
+
+/// Writes the event of a signer whose lowest transaction does not move on.
+pub async fn report_stuck(tx: &mut Tx, stuck: &Stuck<'_>) -> Result<()> {
+    let lane = find(tx, stuck.lane_id).await?;
+    let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string(), "operation_id": stuck.operation_id,
+        "nonce": stuck.nonce, "error": { "code": stuck.code } });
+    event::write(tx, "lane.stuck", "lane", &lane.id, lane.version, data).await
 }
 
 /// Changes the mode, with a reason for people. In quarantine it keeps the first block to check: everything up to the final block

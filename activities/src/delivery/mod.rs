@@ -14,8 +14,8 @@ use reqwest::{Client, Response};
 
 use crate::rpc::transport::tls;
 pub use stream::{EventStream, Message, NoStream};
-use vetted::{Forbidden, Vetted};
-pub use vetted::{Lookup, system_lookup};
+use vetted::Vetted;
+pub use vetted::{Allowed, Lookup, Unvetted, system_lookup, vet};
 
 const CONNECT: Duration = Duration::from_secs(5);
 /// How long a connection is kept for the next request. A short time, because its address was vetted when it was made.
@@ -24,9 +24,6 @@ const IDLE: Duration = Duration::from_secs(20);
 const READ_BYTES_MAX: usize = 64 << 10;
 /// The part of an answer that is kept.
 const KEPT_BYTES_MAX: usize = 4 << 10;
-
-/// Decides whether an address may be connected to.
-pub type Allowed = fn(std::net::IpAddr) -> bool;
 
 /// Sends requests to webhook endpoints.
 #[derive(Clone)]
@@ -111,7 +108,7 @@ async fn read(mut response: Response) -> Answer {
 fn fault(error: &reqwest::Error) -> &'static str {
     let mut cause: Option<&(dyn Error + 'static)> = Some(error);
     while let Some(inner) = cause {
-        if inner.is::<Forbidden>() {
+        if matches!(inner.downcast_ref(), Some(Unvetted::Forbidden)) {
             return "forbidden_address";
         }
         cause = inner.source();

@@ -17,6 +17,9 @@ const LOOKUP: Duration = Duration::from_secs(5);
 /// Finds the addresses of a host.
 pub type Lookup = Arc<dyn Fn(String) -> BoxFuture<'static, io::Result<Vec<IpAddr>>> + Send + Sync>;
 
+/// Decides whether an address may be connected to.
+pub type Allowed = fn(IpAddr) -> bool;
+
 /// The look-up of the operating system.
 pub fn system_lookup() -> Lookup {
     Arc::new(|host| {
@@ -28,25 +31,35 @@ pub fn system_lookup() -> Lookup {
     })
 }
 
-/// The host leads to an address that is not allowed.
+/// Why a host has no addresses to connect to.
 #[derive(Debug, thiserror::Error)]
-#[error("the host has an address in a private or reserved network")]
-pub struct Forbidden;
+pub enum Unvetted {
+    /// One of its addresses is not allowed.
+    #[error("the host has an address in a private or reserved network")]
+    Forbidden,
+    /// It was not found in time.
+    #[error("the host was not found")]
+    Unknown(#[from] io::Error),
+}
+
+/// The addresses of a host, if all of them are allowed.
+pub async fn vet(lookup: &Lookup, host: &str, allowed: Allowed) -> Result<Vec<IpAddr>, Unvetted> {
+    let found = timeout(LOOKUP, lookup(host.to_owned())).await;
+    let found = found.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
+    if found.iter().all(|address| allowed(*address)) { Ok(found) } else { Err(Unvetted::Forbidden) }
+}
 
 /// The resolver of the client.
 pub struct Vetted {
     pub lookup: Lookup,
-    pub allowed: fn(IpAddr) -> bool,
+    pub allowed: Allowed,
 }
 
 impl Resolve for Vetted {
     fn resolve(&self, name: Name) -> Resolving {
-        let (found, allowed) = ((self.lookup)(name.as_str().to_owned()), self.allowed);
+        let (lookup, allowed) = (self.lookup.clone(), self.allowed);
         Box::pin(async move {
-            let found = timeout(LOOKUP, found).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))??;
-            if !found.iter().all(|address| allowed(*address)) {
-                return Err(Forbidden.into());
-            }
+            let found = vet(&lookup, name.as_str(), allowed).await?;
             // The client puts the port of the URL here.
             let addresses: Addrs = Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0)));
             Ok(addresses)

@@ -7,7 +7,6 @@ use axum::extract::State;
 use muniment_domain::alert::{self, Pace, Rule};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::user::Role;
 use muniment_domain::webhook::Owner;
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
@@ -103,8 +102,7 @@ fn check(owner: &Owner, rules: Vec<RuleBody>) -> Result<Vec<Rule>> {
 async fn view(tx: &mut Tx, principal: &Principal) -> Result<View> {
     let set = alert::rules(tx, &principal.0.user_id).await?;
     let is_default = set.is_none();
-    let of_role = || if principal.0.has_role(Role::Operator) { alert::rules_of_operators() } else { Vec::new() };
-    let rules = set.unwrap_or_else(of_role).into_iter();
+    let rules = set.unwrap_or_else(|| alert::rules_of_role(&principal.0.roles)).into_iter();
     let body = |r: Rule| RuleBody { event_types: r.event_types, offering_ids: r.offering_ids, pace: r.pace };
     Ok(View { rules: rules.map(body).collect(), is_default })
 }

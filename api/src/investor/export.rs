@@ -28,7 +28,7 @@ use crate::http::instant::Instant;
 use crate::subscription;
 use crate::subscription::payment::{Line, line};
 use crate::webhook::event::{self, EventView};
-use crate::webhook::record::{View as Endpoint, item as endpoint};
+use crate::webhook::record::{View as Endpoint, items as shown_endpoints};
 
 /// The maximum length of a list. The list endpoints have the older entries.
 const LINES_MAX: i64 = 2_000;
@@ -148,7 +148,7 @@ pub async fn read(State(app): State<App>, principal: Principal) -> Result<Respon
             .map(|open| session::View::of(open, &current))
             .collect(),
         login_attempts: attempts.into_iter().map(attempt).collect(),
-        webhook_endpoints: endpoints.into_iter().map(|e| endpoint(&app, e)).collect(),
+        webhook_endpoints: shown_endpoints(&app, &mut tx, endpoints).await?,
         events: event::shown(&mut tx, events).await?,
         cut: lengths.into_iter().filter(|(_, length)| *length as i64 >= LINES_MAX).map(|(name, _)| name).collect(),
     };

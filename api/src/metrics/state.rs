@@ -5,9 +5,10 @@ use std::sync::atomic::AtomicU64;
 use chrono::{DateTime, Utc};
 use muniment_domain::approval::{self, Status as ApprovalStatus};
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::delivery::{self, Backlog};
 use muniment_domain::lane::Mode;
 use muniment_domain::operation::{self, Status};
-use muniment_domain::{Result, chain, delivery, lane, lease, step};
+use muniment_domain::{Result, chain, lane, lease, step};
 use muniment_workflows::engine::queue_state;
 use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
@@ -93,9 +94,21 @@ async fn waiting(gauges: &mut Gauges, tx: &mut Tx) -> Result<()> {
     let filter = approval::Filter { statuses: vec![ApprovalStatus::Pending], ..Default::default() };
     let (_, pending) = approval::list(tx, &filter, 0, 0).await?;
     gauges.add("approvals_pending", "Approvals that wait for a second person", [(Vec::new(), pending as f64)]);
-    let deliveries = delivery::waiting(tx).await?.into_iter();
-    let deliveries = deliveries.map(|(endpoint, count)| (vec![("endpoint", endpoint)], count as f64));
+    let (now, backlogs) = (tx.now(), delivery::backlogs(tx, None).await?);
+    let each = |value: &dyn Fn(&Backlog) -> f64| {
+        let labelled = backlogs.iter().map(|of| (vec![("endpoint", of.endpoint_id.clone())], value(of)));
+        labelled.collect::<Vec<_>>()
+    };
+    let deliveries = each(&|of| of.deliveries as f64);
     gauges.add("webhook_deliveries_waiting", "Deliveries that an endpoint has not received yet", deliveries);
+    let ages = each(&|of| seconds_since(of.oldest_at, now));
+    gauges.add(
+        "webhook_delivery_oldest_seconds",
+        "The age of the oldest delivery that an endpoint has not received",
+        ages,
+    );
+    let events = delivery::fan_out::waiting(tx).await? as f64;
+    gauges.add("events_waiting", "Events that are not turned into deliveries and mails yet", [(Vec::new(), events)]);
     Ok(())
 }
 

@@ -1,11 +1,11 @@
 //! `/blockchain/signers`: the signers with their lanes, and their chain values as a worker saw them.
 
-use alloy_primitives::U256;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_activities::config::ChainConfig;
 use muniment_activities::contract::registry;
 use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
@@ -113,7 +113,7 @@ pub struct Signers {
 async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<View> {
     let config = app.chain(lane.chain_id);
     let in_flight = step::in_flight(tx, &lane.id).await?;
-    let low = config.map(|chain| U256::from(chain.low_balance_gwei) * U256::from(1_000_000_000u64));
+    let low = config.map(ChainConfig::low_balance);
     Ok(View {
         id: lane.id.clone(),
         address: Typed(lane.signer.0),

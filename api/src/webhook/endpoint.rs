@@ -20,7 +20,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::record::{Headers, Made, View, item};
+use super::record::{Headers, Made, View, item, items};
 use super::{owner, wanted};
 use crate::access::principal::Principal;
 use crate::api_key::{OVERLAP_HOURS_DEFAULT, check_overlap};
@@ -162,7 +162,7 @@ impl ChangeRequest for NewEndpointRequest {
         let made = webhook::insert(tx, &new).await?;
         let (secret_id, shown, sealed) = new_secret(app)?;
         secret::insert(tx, &secret_id, &id, &sealed).await?;
-        let body = json!(Made::of(item(app, made), shown));
+        let body = json!(Made::of(item(app, made, None, tx.now()), shown));
         Ok(Answer { status: 201, location: Some(location(&id)), body: body.to_string() })
     }
 
@@ -184,7 +184,8 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let (rows, total) = webhook::page(&mut tx, &owner, &filter, page.limit, page.offset()).await?;
-    Ok(Json(page.list(rows.into_iter().map(|row| item(&app, row)), total)))
+    let items = items(&app, &mut tx, rows).await?;
+    Ok(Json(page.list(items, total)))
 }
 
 /// Read a webhook endpoint.
@@ -196,7 +197,8 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
-    Ok(tagged(&app, webhook::find(&mut tx, &id, &owner).await?))
+    let endpoint = webhook::find(&mut tx, &id, &owner).await?;
+    Ok(tagged(&app, &mut tx, endpoint).await?)
 }
 
 /// Change a webhook endpoint.
@@ -266,8 +268,9 @@ pub async fn change(
         None => {}
     }
     let endpoint = webhook::update(&mut tx, &endpoint).await?;
+    let answer = tagged(&app, &mut tx, endpoint).await?;
     tx.commit(Point::Account).await?;
-    Ok(tagged(&app, endpoint))
+    Ok(answer)
 }
 
 /// Delete a webhook endpoint.
@@ -370,6 +373,8 @@ fn sealed_headers(app: &App, id: &str, headers: &Headers) -> muniment_domain::Re
     text.map(|text| app.seal(id, text.as_bytes())).transpose()
 }
 
-fn tagged(app: &App, endpoint: Endpoint) -> Response {
-    ([(header::ETAG, etag(endpoint.version))], Json(item(app, endpoint))).into_response()
+async fn tagged(app: &App, tx: &mut Tx, endpoint: Endpoint) -> muniment_domain::Result<Response> {
+    let tag = etag(endpoint.version);
+    let shown = items(app, tx, vec![endpoint]).await?.pop();
+    Ok(([(header::ETAG, tag)], Json(shown)).into_response())
 }

@@ -51,7 +51,7 @@ struct Described {
     kind: &'static str,
     #[schema(example = "The tokens are the investor's.")]
     description: &'static str,
-    /// The receivers: `staff`, `organisation` or `investor`.
+    /// The receivers: `staff`, `organisation`, `investor`, or `members`, which are all investors if the offering is listed.
     #[schema(example = json!(["staff", "organisation", "investor"]))]
     audience: Vec<&'static str>,
     #[schema(example = "2026-11-01")]
@@ -71,7 +71,9 @@ struct Described {
 pub async fn types(uri: Uri) -> Result<impl IntoResponse> {
     Parameters::read(&uri, &[])?;
     let item = |kind: &EventType| {
-        let told = [(true, "staff"), (kind.for_issuer, "organisation"), (kind.for_investor, "investor")].into_iter();
+        let investor = (kind.for_investor, "investor");
+        let told = [(true, "staff"), (kind.for_issuer, "organisation"), investor, (kind.for_members, "members")];
+        let told = told.into_iter();
         Described {
             kind: kind.name,
             description: kind.about,

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use chrono::{DateTime, Utc};
+use muniment_domain::db::Tx;
+use muniment_domain::delivery::{self, Backlog};
 use muniment_domain::webhook::{Endpoint, Status};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -38,6 +41,7 @@ pub struct View {
     #[schema(example = "2026-11-01")]
     api_version: String,
     failure: Failing,
+    backlog: Waiting,
     created_at: Instant,
     updated_at: Instant,
     version: i64,
@@ -51,6 +55,19 @@ struct Failing {
     first_failed_at: Option<Instant>,
     /// The number of failures in a row.
     consecutive_failures: i64,
+}
+
+/// What waits to be sent.
+#[derive(Serialize, ToSchema)]
+#[schema(as = EndpointBacklog)]
+struct Waiting {
+    /// The number of deliveries that the endpoint has not received yet.
+    #[schema(example = 0)]
+    deliveries: i64,
+    /// When the oldest of them was made. Null if nothing waits.
+    oldest_at: Option<Instant>,
+    /// Until when nothing is sent, because the endpoint asked for a pause (`Retry-After`). Null without a pause.
+    paused_until: Option<Instant>,
 }
 
 /// A new webhook endpoint with its signing secret.
@@ -71,8 +88,19 @@ impl Made {
     }
 }
 
+/// Endpoints with what waits for them.
+pub async fn items(app: &App, tx: &mut Tx, endpoints: Vec<Endpoint>) -> muniment_domain::Result<Vec<View>> {
+    let ids: Vec<_> = endpoints.iter().map(|endpoint| endpoint.id.as_str()).collect();
+    let backlogs = if ids.is_empty() { Vec::new() } else { delivery::backlogs(tx, Some(&ids)).await? };
+    let item = |endpoint: Endpoint| {
+        let backlog = backlogs.iter().find(|of| of.endpoint_id == endpoint.id);
+        item(app, endpoint, backlog, tx.now())
+    };
+    Ok(endpoints.into_iter().map(item).collect())
+}
+
 /// One endpoint.
-pub fn item(app: &App, e: Endpoint) -> View {
+pub fn item(app: &App, e: Endpoint, backlog: Option<&Backlog>, now: DateTime<Utc>) -> View {
     let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
     // Their values may be secrets, so only the names are shown.
     let headers = signature::headers(&app.auth.secrets, &e).unwrap_or_default();
@@ -90,6 +118,11 @@ pub fn item(app: &App, e: Endpoint) -> View {
         failure: Failing {
             first_failed_at: e.first_failed_at.map(Instant),
             consecutive_failures: e.consecutive_failures,
+        },
+        backlog: Waiting {
+            deliveries: backlog.map_or(0, |of| of.deliveries),
+            oldest_at: backlog.map(|of| Instant(of.oldest_at)),
+            paused_until: e.throttled_until.filter(|until| *until > now).map(Instant),
         },
         created_at: Instant(e.created_at),
         updated_at: Instant(e.updated_at),

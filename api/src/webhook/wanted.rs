@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use muniment_activities::delivery::{Unvetted, vet};
 use muniment_domain::event_type::{self, CATALOG};
 use muniment_domain::id;
 use muniment_domain::webhook::{Owner, network, url};
+use muniment_workflows::delivery::lookup;
 
 use crate::app::App;
 use crate::http::body;
@@ -47,19 +49,15 @@ pub async fn check_url(app: &App, text: &str) -> Result<()> {
     let insecure = app.webhooks.allow_insecure;
     let forbidden =
         |why: &str| Problem::field("/url", "url_forbidden", format!("The endpoint URL is not allowed: {why}."));
-    let (host, port) = url::check(text, insecure).map_err(forbidden)?;
+    let (host, _) = url::check(text, insecure).map_err(forbidden)?;
     if insecure {
         return Ok(());
     }
     // A name that is not known yet may be made later; one that leads to a neighbour is refused at once.
-    if let Ok(Ok(found)) = tokio::time::timeout(LOOKUP, tokio::net::lookup_host((host.as_str(), port))).await {
-        for address in found {
-            if !network::is_global(address.ip()) {
-                return Err(forbidden("its host is in a private or reserved network"));
-            }
-        }
+    match tokio::time::timeout(LOOKUP, vet(&lookup(), &host, network::is_global)).await {
+        Ok(Err(Unvetted::Forbidden)) => Err(forbidden("its host is in a private or reserved network")),
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The event types as they are stored. Each is visible to the owner, or a pattern of visible types.
@@ -165,6 +163,13 @@ mod tests {
             ("Webhook-Signature", "a", "header_reserved"),
             ("content-length", "1", "header_reserved"),
             ("Authorization", "a", "header_reserved"),
+            ("Proxy-Authorization", "a", "header_reserved"),
+            ("X-Forwarded-For", "127.0.0.1", "header_reserved"),
+            ("Metadata", "true", "header_reserved"),
+            ("Metadata-Flavor", "Google", "header_reserved"),
+            ("X-Google-Metadata-Request", "True", "header_reserved"),
+            ("X-aws-ec2-metadata-token", "a", "header_reserved"),
+            ("X-aws-ec2-metadata-token-ttl-seconds", "60", "header_reserved"),
             ("x y", "a", "header_format"),
             ("x", "a\r\nHost: b", "header_format"),
         ] {

@@ -1,7 +1,7 @@
 //! Alerts: mails about events, for those who asked for them.
 //!
-//! 1. **Rules.** A user names event types, offerings and how soon. Operators have rules without asking. The role decides which events a
-//!    user may see at all, as it does for webhooks.
+//! 1. **Rules.** A user names event types, offerings and how soon. Who has set none has the rules of the role. The role decides which
+//!    events a user may see at all, as it does for webhooks.
 //! 2. **Queue.** The commit that fans an event out counts it in a row for each recipient and cause. So no event is forgotten, and a flood
 //!    of events is one mail.
 //! 3. **Send.** The mailer takes a due row, mails it, and notes the end. A process that dies in between leaves a row whose mail may be
@@ -23,6 +23,7 @@ use crate::db::Tx;
 use crate::event::Event;
 use crate::event_subject::Subject;
 use crate::event_type::{self, CATALOG};
+use crate::role::{Role, Roles};
 use crate::sql::{insert_into, sql};
 use crate::webhook::Owner;
 
@@ -47,7 +48,7 @@ pub struct Rule {
     pub pace: Pace,
 }
 
-/// What operators are told without asking: an operation needs a person, an approval waits, a lane is stuck, a signer has no funds, an
+/// What operators are told without asking: an operation needs a person, an approval waits, a lane is stuck, a signer is low on funds, an
 /// endpoint is down.
 pub const OF_OPERATORS: &[&str] = &[
     "approval.requested",
@@ -56,15 +57,24 @@ pub const OF_OPERATORS: &[&str] = &[
     "endpoint.disabled",
     "lane.funds_low",
     "lane.quarantined",
+    "lane.stuck",
     "operation.dead_letter",
     "operation.failed",
     "operation.history_lost",
     "operation.late_confirmation",
 ];
 
-/// The rules of an operator who has set none.
-pub fn rules_of_operators() -> Vec<Rule> {
-    let event_types = OF_OPERATORS.iter().map(|&name| name.to_owned()).collect();
+/// What investors and issuers are told without asking. A disabled endpoint gets nothing, so nothing else would tell its owner.
+pub const OF_OWNERS: &[&str] = &["endpoint.disabled"];
+
+/// The rules of somebody who has set none.
+pub fn rules_of_role(roles: &Roles) -> Vec<Rule> {
+    let names = match (roles.has(Role::Operator), roles.is_staff()) {
+        (true, _) => OF_OPERATORS,
+        (false, true) => return Vec::new(),
+        (false, false) => OF_OWNERS,
+    };
+    let event_types = names.iter().map(|&name| name.to_owned()).collect();
     vec![Rule { event_types, offering_ids: None, pace: Pace::Immediately }]
 }
 
@@ -127,9 +137,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_types_of_operators_are_in_the_catalog() {
-        for name in OF_OPERATORS {
-            assert!(CATALOG.iter().any(|kind| kind.name == *name), "{name}");
-        }
+    fn the_types_of_a_role_are_in_the_catalog_and_may_be_seen() {
+        let all: Vec<_> = CATALOG.iter().map(|kind| kind.name).collect();
+        assert!(OF_OPERATORS.iter().all(|name| all.contains(name)));
+        let seen_by_owners = CATALOG.iter().filter(|kind| kind.for_issuer && kind.for_investor).map(|kind| kind.name);
+        let seen_by_owners: Vec<_> = seen_by_owners.collect();
+        assert!(OF_OWNERS.iter().all(|name| seen_by_owners.contains(name)));
     }
 }

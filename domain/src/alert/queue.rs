@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::{DateTime, Days, NaiveTime, Utc};
 use sqlx::types::Json;
 
-use super::{Pace, Rule, Subjects, pace, rules_of_operators, sees};
+use super::{Pace, Rule, Subjects, pace, rules_of_role, sees};
 use crate::Result;
 use crate::db::Tx;
 use crate::event::Event;
+use crate::event_subject;
 use crate::role::{Role, Roles};
 use crate::rows::portions;
-use crate::sql::{insert_into, sql, update_table};
+use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::webhook::Owner;
 
 /// The cause of a digest.
@@ -55,18 +56,14 @@ impl Person {
     }
 
     fn rules(&mut self) -> Vec<Rule> {
-        match self.rules.take() {
-            Some(rules) => rules.0,
-            None if self.roles.has(Role::Operator) => rules_of_operators(),
-            None => Vec::new(),
-        }
+        self.rules.take().map_or_else(|| rules_of_role(&self.roles), |rules| rules.0)
     }
 }
 
 /// Counts these events for everybody who wants a mail about them. Called in the commit that fans them out.
 pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<()> {
     let mut counted: BTreeMap<(String, &str), (Counts, &str)> = BTreeMap::new();
-    for mut person in people(tx, subjects).await? {
+    for mut person in people(tx, events, subjects).await? {
         let (Some(owner), rules) = (person.owner(), person.rules()) else { continue };
         for event in events {
             let subject = subjects.get(&event.subject_id);
@@ -83,27 +80,40 @@ pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Resul
     Ok(())
 }
 
-/// Everybody with a proved address who may have a rule: the operators, and of those with rules of their own the staff and the owners of
-/// these subjects.
-async fn people(tx: &mut Tx, subjects: &Subjects) -> Result<Vec<Person>> {
+/// Everybody with a proved address who may have a rule: the operators, of those with rules of their own the staff and the owners of these
+/// subjects, and the owners of webhook endpoints. If an event is for all members, the investors with rules too.
+async fn people(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<Vec<Person>> {
+    let endpoint_owners: BTreeSet<&str> = subjects.values().filter_map(|s| s.endpoint_owner.as_deref()).collect();
     let owners = subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id].into_iter().flatten());
     let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
-    let mut people: BTreeMap<String, Person> = BTreeMap::new();
+    let mut found: Vec<Person> = Vec::new();
     for portion in portions(&owners.into_iter().collect::<Vec<_>>()) {
-        let found = sql("select u.id, u.roles, u.issuer_id, i.id as investor_id, s.rules
-            from users u left join alert_settings s on s.user_id = u.id left join investors i on i.user_id = u.id
-            where u.status = 'active' and u.email_verified_at is not null and (
-                u.roles like '%operator%'
-                or (s.user_id is not null and (u.roles like '%admin%' or u.roles like '%auditor%' or u.issuer_id in (")
-        .list(portion.iter().copied())
-        .push(") or i.id in (")
-        .list(portion.iter().copied())
-        .push("))))")
-        .rows::<Person>(tx)
-        .await?;
-        people.extend(found.into_iter().map(|person| (person.id.clone(), person)));
+        let staff = "u.roles like '%operator%' or (s.user_id is not null
+            and (u.roles like '%admin%' or u.roles like '%auditor%' or ";
+        found.extend(belonging_to(reachable(staff), portion).push(")))").rows::<Person>(tx).await?);
     }
+    for portion in portions(&endpoint_owners.into_iter().collect::<Vec<_>>()) {
+        found.extend(belonging_to(reachable(""), portion).push(")").rows::<Person>(tx).await?);
+    }
+    if event_subject::any_for_members(events, subjects) {
+        found.extend(reachable("s.user_id is not null and i.id is not null)").rows::<Person>(tx).await?);
+    }
+    let people: BTreeMap<String, Person> = found.into_iter().map(|person| (person.id.clone(), person)).collect();
     Ok(people.into_values().collect())
+}
+
+/// Selects people with a proved address. The condition is in parentheses that are left open.
+fn reachable(condition: &str) -> Sql {
+    sql("select u.id, u.roles, u.issuer_id, i.id as investor_id, s.rules
+        from users u left join alert_settings s on s.user_id = u.id left join investors i on i.user_id = u.id
+        where u.status = 'active' and u.email_verified_at is not null and (")
+    .push(condition)
+}
+
+/// Adds the condition that somebody is, or belongs to, one of these owners.
+fn belonging_to(select: Sql, owners: &[&str]) -> Sql {
+    let select = select.push("u.issuer_id in (").list(owners.iter().copied());
+    select.push(") or i.id in (").list(owners.iter().copied()).push(")")
 }
 
 async fn add(tx: &mut Tx, user_id: &str, cause: &str, counts: Counts, event_id: &str) -> Result<()> {

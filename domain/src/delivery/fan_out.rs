@@ -28,6 +28,11 @@ pub async fn is_due(tx: &mut Tx) -> Result<bool> {
     Ok(found.is_some())
 }
 
+/// The number of events that wait to be fanned out.
+pub async fn waiting(tx: &mut Tx) -> Result<i64> {
+    sql("select count(*) from events where position is null").scalar(tx).await
+}
+
 /// Fans out the oldest of the new events, up to a limit.
 pub async fn page(tx: &mut Tx, limit: i64) -> Result<Fanned> {
     // Ids of one millisecond are in no order: of a subject's events in one commit, the sequence decides.
@@ -55,7 +60,7 @@ pub async fn page(tx: &mut Tx, limit: i64) -> Result<Fanned> {
     if !any_endpoint(tx).await? {
         return Ok(Fanned { events: events.len(), ..Fanned::default() });
     }
-    let endpoints = endpoints(tx, &subjects).await?;
+    let endpoints = endpoints(tx, &told, &subjects).await?;
     let mut wanted: Vec<(&Endpoint, &Event)> = Vec::new();
     for event in told {
         let subject = subjects.get(&event.subject_id);
@@ -115,8 +120,8 @@ async fn any_endpoint(tx: &mut Tx) -> Result<bool> {
     Ok(found.optional_scalar::<i32>(tx).await?.is_some())
 }
 
-/// The enabled endpoints of the platform and of every owner of these subjects.
-async fn endpoints(tx: &mut Tx, subjects: &HashMap<String, Subject>) -> Result<Vec<Endpoint>> {
+/// The enabled endpoints of the platform and of every owner of these subjects, and those of all investors if an event is for all members.
+async fn endpoints(tx: &mut Tx, events: &[&Event], subjects: &HashMap<String, Subject>) -> Result<Vec<Endpoint>> {
     let owners =
         subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id, &s.endpoint_owner].into_iter().flatten());
     let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
@@ -125,6 +130,12 @@ async fn endpoints(tx: &mut Tx, subjects: &HashMap<String, Subject>) -> Result<V
         let found = sql("select * from webhook_endpoints where status = 'enabled' and owner in (")
             .list(portion.iter().copied());
         endpoints.extend(found.push(")").rows::<Endpoint>(tx).await?);
+    }
+    if event_subject::any_for_members(events, subjects) {
+        let of_investors = sql("select * from webhook_endpoints where status = 'enabled' and owner like 'inv%'");
+        endpoints.extend(of_investors.rows::<Endpoint>(tx).await?);
+        endpoints.sort_by(|a, b| a.id.cmp(&b.id));
+        endpoints.dedup_by(|a, b| a.id == b.id);
     }
     Ok(endpoints)
 }

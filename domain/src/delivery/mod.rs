@@ -131,12 +131,25 @@ pub async fn overdue(tx: &mut Tx, seconds: i64, limit: i64) -> Result<Vec<String
     .await
 }
 
-/// The number of deliveries that each endpoint has not received yet.
-pub async fn waiting(tx: &mut Tx) -> Result<Vec<(String, i64)>> {
-    sql("select endpoint_id, count(*) from webhook_deliveries where status in :live group by endpoint_id order by endpoint_id")
-        .words(":live", &Status::LIVE)
-        .rows(tx)
-        .await
+/// What an endpoint has not received yet.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Backlog {
+    pub endpoint_id: String,
+    pub deliveries: i64,
+    /// When the oldest of them was made.
+    pub oldest_at: DateTime<Utc>,
+}
+
+/// The backlog of each endpoint that has one: of these endpoints, or of all.
+pub async fn backlogs(tx: &mut Tx, endpoint_ids: Option<&[&str]>) -> Result<Vec<Backlog>> {
+    let mut found = sql("select endpoint_id, count(*) as deliveries, min(created_at) as oldest_at
+        from webhook_deliveries where status in :live")
+    .words(":live", &Status::LIVE);
+    if let Some(ids) = endpoint_ids {
+        found = found.push(" and endpoint_id in (").list(ids.iter().copied()).push(")");
+    }
+    found.push(" group by endpoint_id order by endpoint_id").rows(tx).await
 }
 
 /// Makes every claim end now. A process that has the database for itself does so when it starts.

@@ -129,10 +129,16 @@ const LANE: &[Field] = &[
     REASON,
 ];
 
-const FUNDS_LOW: &[Field] = &[
+const SIGNER: &[Field] = &[
     added("lane_id", Form::Id("lan"), "The id of the lane."),
     CHAIN,
     always("signer", Form::Address, "The address of the signer."),
+];
+
+const STUCK: &[Field] = &[
+    OPERATION,
+    always("nonce", Form::Integer, "The nonce of the transaction."),
+    always("error", Form::Object(CODE), "Why it does not move on: `stuck` or `nonce_unexplained`."),
 ];
 
 const OFFERING_STATE: &[Field] =
@@ -177,6 +183,11 @@ const RESOLVED: &[Field] = &[
     sometimes("ended_by", Form::Id("op"), "The id of the operation that took the money back."),
 ];
 
+const SESSION: &[Field] = &[
+    added("session_id", Form::Id("ses"), "The id of the session."),
+    always("user_id", Form::Id("usr"), "The id of the user who had the session."),
+];
+
 const SUBSCRIPTION: &[Field] = &[
     added("subscription_id", Form::Id("sub"), "The id of the subscription."),
     OFFERING,
@@ -216,7 +227,8 @@ pub fn fields(kind: &str) -> Vec<Field> {
         "endpoint" => of_endpoint(what),
         "investor" => of_investor(what),
         "issuer" => ISSUER.to_vec(),
-        "lane" if what == "funds_low" => FUNDS_LOW.to_vec(),
+        "lane" if what == "funds_low" => SIGNER.to_vec(),
+        "lane" if what == "stuck" => [SIGNER, STUCK].concat(),
         "lane" if state::LANE.contains(&what) => LANE.to_vec(),
         "offering" => of_offering(what),
         "operation" => of_operation(what),
@@ -226,6 +238,7 @@ pub fn fields(kind: &str) -> Vec<Field> {
             always("findings", Form::Integer, "The number of differences."),
             MAYBE_OFFERING,
         ],
+        "session" if what == "reuse_detected" => SESSION.to_vec(),
         "subscription" => of_subscription(what),
         "wallet" => of_wallet(what),
         _ => Vec::new(),

@@ -102,17 +102,21 @@ const BESIDE: &str = " join issuers i on i.id = o.issuer_id";
 // A negative condition, because almost all offerings are public: an index on status would find them all and not give the order.
 const PUBLIC: &str = "o.status not in ('draft', 'in_review', 'approved', 'cancelled')";
 
+/// The condition that every member may see an offering `o`.
+pub fn listed_condition() -> String {
+    format!("o.visibility in ('public', 'members') and {PUBLIC}")
+}
+
 /// Adds the condition of a scope.
 fn within(query: Sql, scope: &Scope) -> Sql {
+    let listed = listed_condition();
     match scope {
         Scope::All => query.push("1 = 1"),
         Scope::Within(issuer) => query.with("o.issuer_id = ", issuer),
-        Scope::Org(issuer) => query
-            .with("(o.issuer_id = ", issuer)
-            .push(format!(" or (o.visibility in ('public', 'members') and {PUBLIC}))")),
+        Scope::Org(issuer) => query.with("(o.issuer_id = ", issuer).push(format!(" or ({listed}))")),
         Scope::Member(user_id) => query
             .push(format!(
-                "(({PUBLIC} and o.visibility in ('public', 'members'))
+                "(({listed})
                 or (({PUBLIC} or o.status = 'cancelled') and exists (
                     select 1 from subscriptions s join investors v on v.id = s.investor_id
                     where s.offering_id = o.id and v.user_id = "

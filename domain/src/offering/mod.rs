@@ -19,7 +19,9 @@ use chrono::{DateTime, Duration, Utc};
 
 pub use change::{illegal_move, save, transition};
 use choice::{IssuancePolicy, KycRequirement, Template, Visibility};
-pub use list::{Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, page};
+pub use list::{
+    Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,
+};
 pub use new::{draft, insert};
 pub use standing::live_mint;
 pub use state::{Move, Status};

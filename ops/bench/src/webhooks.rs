@@ -40,6 +40,7 @@ async fn steady(engine: Engine, events: usize) -> Line {
     let all = run.arrived(&committed).await;
     let (delays, lost) = run.receivers.delays(&committed);
     let (p99, memory) = (quantile(&delays, 0.99), process::peak_megabytes(binary.0.pid()));
+    let reached = rate(&committed);
     drop(binary);
     let bodies = run.stand.view.texts("select body from webhook_messages order by event_id").await;
     let bare = bare_post::delays(bodies, RATE).await;
@@ -49,13 +50,14 @@ async fn steady(engine: Engine, events: usize) -> Line {
         on: format!("{}, {events} events, {RATE} /s to {ENDPOINTS}", table::engine(engine)),
         goal: GOAL,
         ours: format!(
-            "p50 {:.0} ms, p99 {p99:.0} ms at the {HEALTHY} healthy; all {all}; lost {lost}, twice {}; {memory:.0} MB",
+            "{reached:.0} /s committed; p50 {:.0} ms, p99 {p99:.0} ms at the {HEALTHY} healthy; all {all}; lost {lost}, twice {}; {memory:.0} MB",
             median(&delays),
             run.receivers.again()
         ),
         bare: format!("p50 {:.1} ms, p99 {bare_p99:.1} ms", median(&bare)),
         ratio: format!("× {:.0}", p99 / bare_p99),
-        met: Some(p99 <= 500.0 && lost == 0),
+        // A slower load is an easier one.
+        met: Some(p99 <= 500.0 && lost == 0 && reached >= 0.95 * RATE),
     }
 }
 
@@ -75,6 +77,7 @@ async fn killed(engine: Engine, events: usize) -> Line {
         binary = next;
     }
     let all = run.arrived(&committed).await;
+    memory = memory.max(process::peak_megabytes(binary.0.pid()));
     let (_, lost) = run.receivers.delays(&committed);
     let again = run.receivers.again();
     Line {
@@ -86,6 +89,13 @@ async fn killed(engine: Engine, events: usize) -> Line {
         ratio: "–".to_owned(),
         met: Some(lost == 0),
     }
+}
+
+/// Commits a second, from the first to the last.
+fn rate(committed: &[Instant]) -> f64 {
+    let (first, last) = (committed.iter().min(), committed.iter().max());
+    let seconds = first.zip(last).map_or(0.0, |(first, last)| last.duration_since(*first).as_secs_f64());
+    (committed.len() as f64 - 1.0) / seconds
 }
 
 struct Run {

@@ -1,14 +1,15 @@
 //! What sends deliveries: the database, the secrets, and the client of the webhooks.
 
-use std::net::IpAddr;
 use std::time::Duration;
 
-use muniment_activities::delivery::{Poster, system_lookup};
+use muniment_activities::delivery::{Allowed, Poster};
 use muniment_domain::db::Db;
 use muniment_domain::lease::Holder;
 use muniment_domain::webhook::secret::Secret;
 use muniment_domain::webhook::{Endpoint, network};
 use muniment_domain::{Error, Result};
+
+use crate::delivery::lookup::lookup;
 
 /// What only the holder of the secrets can do.
 pub struct Vault {
@@ -36,8 +37,8 @@ pub struct Courier {
 impl Courier {
     /// With a limit of time for one request. Insecure means http and private networks, for development.
     pub fn new(db: Db, vault: Vault, timeout: Duration, allow_insecure: bool) -> Result<Self> {
-        let allowed: fn(IpAddr) -> bool = if allow_insecure { |_| true } else { network::is_global };
-        let poster = Poster::new(timeout, system_lookup(), allowed).map_err(Error::Worker)?;
+        let allowed: Allowed = if allow_insecure { |_| true } else { network::is_global };
+        let poster = Poster::new(timeout, lookup(), allowed).map_err(Error::Worker)?;
         Ok(Self { holder: Holder::new(&db), db, vault, poster, allow_insecure })
     }
 }

@@ -12,6 +12,7 @@
 mod courier;
 mod fan_out;
 mod lane;
+mod lookup;
 mod retry_after;
 mod send;
 
@@ -24,6 +25,7 @@ use muniment_domain::{Error, Result, delivery};
 use tokio_util::sync::CancellationToken;
 
 pub use self::courier::{Courier, Sign, Unseal, Vault};
+pub use self::lookup::lookup;
 use crate::delivery::lane::Lanes;
 use crate::engine::process::queue_worker::QueueWorker;
 use crate::engine::queue::DELIVERY;

@@ -34,6 +34,7 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
             return Ok(());
         }
     };
+    let low = network.chain.config.low_balance();
     let mut tx = engine.db.begin().await?;
     let mut offerings = BTreeMap::new();
     if !limited.is_empty() {
@@ -57,6 +58,10 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
             roles: standing.roles.map(granted),
         };
         lane::record_chain_state(&mut tx, &lane.id, &seen).await?;
+        // Told once, when it falls below the limit: while it can still pay.
+        if standing.balance < low && lane.balance_wei.is_none_or(|before| before.0 >= low) {
+            lane::report_low_funds(&mut tx, &lane.id).await?;
+        }
     }
     tx.commit(Point::Housekeeping).await
 }

@@ -13,7 +13,7 @@ use muniment_activities::payout::calldata::spender;
 use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::Hex;
-use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::lane::{self, Lane, Mode, Stuck};
 use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
@@ -25,6 +25,8 @@ use crate::engine::{chain_identity, send, submit, wait};
 
 /// Heads after which a transaction that is in no block is sent to every endpoint: one may keep it to itself.
 const HEADS_TO_ONE: u64 = 2;
+/// The code of an operation whose fee cannot rise and whose transaction is not included.
+const STUCK: &str = "stuck";
 
 /// Looks after every lane of a chain. Stored bytes are sent again without their key; only a higher fee needs it.
 pub async fn rebroadcast(engine: &Engine, network: &Network) -> Result<()> {
@@ -297,16 +299,18 @@ async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, market: Market)
     );
     op.set_problem(Some(Problem {
         stage: Stage::Tracking,
-        code: "stuck".to_owned(),
+        code: STUCK.to_owned(),
         message: message.clone(),
         data: None,
     }));
     tracing::error!(operation.id = %op.id, "{message}");
     match operation::transition(&mut tx, &mut op, Move::GiveUp, "engine", &message).await {
-        Err(Error::Stale { .. }) => Ok(()),
-        Err(error) => Err(error),
-        Ok(()) => tx.commit(Point::DeadLetter).await,
+        Err(Error::Stale { .. }) => return Ok(()),
+        moved => moved?,
     }
+    let stuck = Stuck { lane_id: &newest.lane_id, operation_id: &op.id, nonce: newest.nonce, code: STUCK };
+    lane::report_stuck(&mut tx, &stuck).await?;
+    tx.commit(Point::DeadLetter).await
 }
 
 fn config_id(network: &Network) -> u64 {

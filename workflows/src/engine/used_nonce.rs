@@ -13,7 +13,7 @@ use muniment_activities::fault::Fault;
 use muniment_domain::attempt::{self, Attempt};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
 use muniment_domain::db::Tx;
-use muniment_domain::lane::{self as lanes, Lane, Mode};
+use muniment_domain::lane::{self as lanes, Lane, Mode, Stuck};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
 use muniment_domain::{operation, step};
@@ -127,7 +127,9 @@ async fn show_unexplained(engine: &Engine, one: &KeyUse, missing: &[u64]) -> Res
              close the nonce",
             attempt.nonce, one.lane.signer.0
         );
-        wait::show(engine, op, Some(reason)).await?;
+        let (lane_id, operation_id) = (&one.lane.id, &attempt.operation_id);
+        let stuck = Stuck { lane_id, operation_id, nonce: attempt.nonce, code: NONCE_UNEXPLAINED };
+        wait::show_stuck(engine, op, reason, &stuck).await?;
     }
     Ok(())
 }

@@ -50,11 +50,16 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
     let thing = thing(&endpoint);
     let failure = &endpoint.failure;
     let since = failure.first_failed_at.map_or_else(String::new, |at| format!("since {}", wording::moment(at)));
+    let backlog = &endpoint.backlog;
+    let pause = backlog.paused_until.map(|at| format!("paused by the endpoint until {}", wording::moment(at)));
+    let oldest = backlog.oldest_at.map(|at| format!("the oldest since {}", wording::moment(at)));
+    let waiting = pause.or(oldest).unwrap_or_default();
     let limit = endpoint.rate_limit_per_minute.map_or_else(|| "none".to_owned(), wording::number);
     let rows = vec![
         fact("Events", cell(endpoint.event_types.join(", "))),
         fact("Offerings", cell(endpoint.offering_ids.as_ref().map_or_else(|| "all".to_owned(), |ids| ids.join(", ")))),
         fact("Failures in a row", cell(wording::number(failure.consecutive_failures)).two(since)),
+        fact("Waiting", cell(wording::number(backlog.deliveries)).two(waiting)),
         fact("Requests a minute", cell(limit)),
         fact("Version of the API", cell(&endpoint.api_version)),
         fact("Id", short(&endpoint.id)),

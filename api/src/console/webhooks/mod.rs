@@ -40,6 +40,7 @@ struct Endpoint {
     rate_limit_per_minute: Option<i64>,
     api_version: String,
     failure: Failure,
+    backlog: Backlog,
     created_at: DateTime<Utc>,
     version: i64,
 }
@@ -48,6 +49,14 @@ struct Endpoint {
 struct Failure {
     consecutive_failures: i64,
     first_failed_at: Option<DateTime<Utc>>,
+}
+
+/// What waits to be sent.
+#[derive(Deserialize)]
+struct Backlog {
+    deliveries: i64,
+    oldest_at: Option<DateTime<Utc>>,
+    paused_until: Option<DateTime<Utc>>,
 }
 
 /// The list.
