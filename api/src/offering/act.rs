@@ -6,7 +6,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::{Offering, Scope};
 use muniment_domain::point::Point;
-use muniment_workflows::offering::{self, Ended, Request};
+use muniment_workflows::offering::{self, CancelResult, Request};
 use muniment_workflows::requester::Requester;
 
 use super::body::{Empty, MaterialChange, OptionalReason, RequestedChanges, RequiredReason};
@@ -294,8 +294,8 @@ impl Change for OfferingMove {
             Move::Cancel { reason } => {
                 let request = Request { offering_id: id.to_owned(), reason: reason.clone() };
                 match offering::cancel(tx, &app.settings, scope, request, &by).await? {
-                    Ended::Cancelled(offering) => *offering,
-                    Ended::Asked(approval) => return Ok((approval::waiting(&approval), Point::Accept)),
+                    CancelResult::Cancelled(offering) => *offering,
+                    CancelResult::AwaitsApproval(approval) => return Ok((approval::waiting(&approval), Point::Accept)),
                 }
             }
             Move::MaterialChange { reason, changes, chain_id } => {

@@ -45,7 +45,7 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitle
     sql("select * from entitlements where operation_id = $1 order by line_index").bind(operation_id).rows(tx).await
 }
 
-/// What the distributor contract withholds.
+/// The entitlements whose money the distributor contract withholds.
 pub async fn withheld(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and status = 'held' and hold_reason in :withheld

@@ -151,7 +151,7 @@ pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
     .await
 }
 
-/// What a list of other things shows of an offering.
+/// The fields of an offering in lists of other nouns.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Named {

@@ -18,7 +18,7 @@ use crate::{Code, Error, Result, operation};
 pub enum Scope {
     /// All subscriptions.
     All,
-    /// Those of this user as an investor, and those in this issuer's offerings.
+    /// Subscriptions of this user as an investor, and subscriptions to this issuer's offerings.
     Own {
         /// The user, if an investor.
         user_id: Option<String>,

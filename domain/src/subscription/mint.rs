@@ -117,7 +117,7 @@ pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>
         .await
 }
 
-/// Those of these subscriptions that belong to the offering, in any status, oldest first and without duplicates.
+/// The subscriptions of this list that belong to the offering, in any status, oldest first and without duplicates.
 pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Result<Vec<Candidate>> {
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();

@@ -48,14 +48,7 @@ pub async fn suspend(
 impl Reinstate {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "investor",
-            subject_id: self.investor_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("reinstate:{}", self.investor_id),
-        }
+        About::of("investor", &self.investor_id, Some(self.reason.clone()), format!("reinstate:{}", self.investor_id))
     }
 
     /// Refuses an investor who is not suspended, or whose last screening had a hit.

@@ -29,13 +29,13 @@ pub enum AllowanceState {
     /// An earlier operation that grants it is not finished.
     UnderWay,
     /// This new operation grants it.
-    Asked(Box<Operation>),
+    Requested(Box<Operation>),
 }
 
 impl AllowanceState {
     /// The new operation, if there is one.
     pub fn operation(self) -> Option<Operation> {
-        if let Self::Asked(op) = self { Some(*op) } else { None }
+        if let Self::Requested(op) = self { Some(*op) } else { None }
     }
 }
 
@@ -59,7 +59,7 @@ pub async fn ensure(
     let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
     let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
-    Ok(AllowanceState::Asked(Box::new(op)))
+    Ok(AllowanceState::Requested(Box::new(op)))
 }
 
 /// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page

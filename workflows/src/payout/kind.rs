@@ -170,7 +170,7 @@ impl OperationKind for DistributorPayout {
         Some(reclaim::key(&op.subject_id))
     }
 
-    /// The distributor itself keeps a call from being executed twice, and tells which call it was.
+    /// The distributor itself refuses to execute a call twice, and its events name the call.
     fn is_traced(&self, step: &Step) -> bool {
         let traced = [distributor::CREATE, distributor::PAGE, claim::ONE, claim::PAGE, reclaim::STEP];
         traced.contains(&step.name.as_str())

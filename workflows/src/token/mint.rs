@@ -229,15 +229,15 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
     let frozen = holding::frozen(tx, &offering.id).await?;
-    let mut room = HolderLimit::of(tx, &offering.id).await?;
+    let mut holder_limit = HolderLimit::of(tx, &offering.id).await?;
     let mut chosen = Selection::default();
     // A set holds each subscription once, in the order of the pages.
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
         let checks = candidate.checks(offering, tx.now());
-        let passed =
-            gate(&candidate, &checks, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item));
+        let passed = gate(&candidate, &checks, &frozen)
+            .and_then(|item| holder_limit.take(&candidate.investor_id).map(|()| item));
         match passed {
             Ok(item) => {
                 // Every selected subscription passed the same rules, so one record serves all of them.

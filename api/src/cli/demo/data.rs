@@ -32,7 +32,7 @@ const OFFERINGS_MAX: i64 = 100;
 type SeedOffering = (&'static str, &'static str, Option<i64>, [&'static str; 6]);
 
 const SEED_OFFERINGS: [SeedOffering; 2] = [
-    ("Harbour SeedOffering", "HARBOR", None, ["25000.00", "5000.00", "120000.00", "1500.00", "48250.50", "9999.99"]),
+    ("Harbour House", "HARBOR", None, ["25000.00", "5000.00", "120000.00", "1500.00", "48250.50", "9999.99"]),
     ("Orchard Court", "ORCHRD", Some(365), ["10000.00", "7500.00", "1000.00", "64000.00", "2500.00", "33000.00"]),
 ];
 
