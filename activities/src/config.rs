@@ -16,13 +16,13 @@ pub struct ChainConfig {
     pub chain_id: u64,
     /// URLs of the JSON-RPC endpoints, the preferred one first.
     pub endpoints: Vec<String>,
-    /// How many endpoints must have the same block as final, and show the same receipt in it, before an operation is final.
+    /// Endpoints that must agree on a final block and on the receipt in it before an operation is final.
     pub quorum: usize,
     /// Whether a signed transaction is sent to all endpoints instead of the preferred one.
     pub broadcast_all: bool,
-    /// How a block becomes final.
+    /// The rule by which a block becomes final.
     pub finality: Finality,
-    /// How often the follower polls for a new head, in milliseconds.
+    /// The interval of polls for a new head, in milliseconds.
     pub poll_milliseconds: u64,
     /// The usual time between two blocks, in seconds.
     pub block_seconds: u64,
@@ -38,7 +38,7 @@ pub struct ChainConfig {
     pub stuck_after_seconds: u64,
     /// Daily limit (UTC) of payouts of each asset, in its smallest units; none for no limit.
     pub payout_ceiling_daily: Option<U256>,
-    /// How many signed transactions of one lane may wait for inclusion.
+    /// Signed transactions of one lane that may wait for inclusion.
     pub in_flight_max: u32,
     /// Below this balance, in gwei, a signer is reported as low on funds.
     pub low_balance_gwei: u64,
@@ -152,7 +152,7 @@ pub struct PayoutTokenConfig {
     pub payer: Option<Address>,
 }
 
-/// When a block counts as final.
+/// The rule by which a block counts as final.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Finality {
@@ -227,7 +227,7 @@ pub struct ConfigError {
     pub chain: String,
     /// The key in the configuration file.
     pub key: &'static str,
-    /// What is wrong and what to write instead.
+    /// The error, and the correct value.
     pub why: String,
 }
 

@@ -136,7 +136,7 @@ fn starts_demo(command: Option<&Command>) -> bool {
 
 #[cfg(feature = "devchain")]
 async fn diagnose(config: Config) -> Result<(), Failure> {
-    match cli::demo::known(&config).await? {
+    match cli::demo::existing(&config).await? {
         Some(known) => doctor::run(&known.config, Some(known.running_at.as_deref())).await,
         None => doctor::run(&config, None).await,
     }

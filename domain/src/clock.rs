@@ -46,7 +46,7 @@ impl Clock {
         }
     }
 
-    /// How far it is ahead of the system clock, which the queue and the database go by.
+    /// Its lead over the system clock, which the queue and the database use.
     pub fn lead(&self) -> Duration {
         match self {
             Self::Ahead(ahead) => Duration::microseconds(ahead.load(Ordering::SeqCst)),

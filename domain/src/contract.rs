@@ -107,7 +107,8 @@ pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address
 /// all tokens, because there is one for each offering.
 pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
     let mut found = sql("select address, kind from contracts
-        where chain_id = $1 and kind in ('factory', 'distributor')")
+        where chain_id = $1 and kind in :called")
+    .words(":called", &[Kind::Factory, Kind::Distributor])
     .bind(chain_id)
     .rows::<(Hex<Address>, Kind)>(tx)
     .await?;

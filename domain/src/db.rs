@@ -24,13 +24,13 @@ use crate::{Error, Result, viewer};
 
 /// A connection to a server that was idle for longer is pinged before use.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
-/// How soon a server answers a ping, or begins or ends a transaction. A dead connection costs this once, and is then replaced.
+/// The time limit for a ping, and for the begin and the end of a transaction. A dead connection costs this once and is then replaced.
 pub(crate) const PONG: Duration = Duration::from_secs(5);
-/// How soon a transaction begins: the wait for a connection, and one answer.
+/// The time limit for the begin of a transaction: the wait for a connection, and one answer.
 const BEGUN: Duration = Duration::from_secs(15);
-/// How soon a server answers the ping before a connection is used. Several dead ones may be tried before a live one.
+/// The time limit for the ping before a connection is used. Several dead ones may be tried before a live one.
 const PROBE: Duration = Duration::from_secs(2);
-/// How soon a server commits. A synchronous replica may take its time.
+/// The time limit for a commit. A synchronous replica can be slow.
 const COMMITTED: Duration = Duration::from_secs(40);
 /// How long to wait for the lock file: a process that just ended can hold it for a moment longer.
 const LOCK_GRACE: Duration = Duration::from_secs(1);
@@ -264,7 +264,7 @@ impl Db {
 }
 
 impl Tx {
-    /// The clock that it goes by.
+    /// Its clock.
     pub const fn clock(&self) -> &Clock {
         &self.clock
     }
@@ -370,7 +370,7 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
             })
         })
         .after_release(|connection, _| {
-            // A connection that nobody answers would keep its place in the pool until the network gives it up.
+            // Otherwise a dead connection would keep its place in the pool until the network times out.
             Box::pin(async move { answered(PONG, connection.ping()).await.map(|()| true) })
         })
 }

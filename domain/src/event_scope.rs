@@ -48,7 +48,7 @@ impl Owner {
         }
     }
 
-    /// Whether this owner is told of an event of a kind about a subject.
+    /// Whether this owner receives an event of a kind about a subject.
     pub fn is_told(&self, kind: &EventType, subject: Option<&Subject>) -> bool {
         let is = |owners: [&Option<String>; 2], id: &String| owners.iter().any(|owner| owner.as_ref() == Some(id));
         self.may_see(kind)

@@ -1,4 +1,4 @@
-//! What the subject of an event belongs to: an offering, an issuer, an investor. It decides who is told.
+//! The offering, issuer or investor that the subject of an event belongs to. They decide who receives the event.
 
 use std::collections::{BTreeMap, HashMap};
 

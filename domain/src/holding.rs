@@ -149,7 +149,7 @@ pub struct Holder {
 
 /// The holders to find: a part of the wallet's address, or of the name of its owner.
 #[derive(Clone, Debug, Default)]
-pub struct Words {
+pub struct HolderSearch {
     /// The part, in lower case.
     pub part: Option<String>,
     /// Whether names are compared, too.
@@ -163,7 +163,7 @@ const HOLDERS: &str = "
             left join investors i on i.id = w.investor_id
         where h.balance <> '0'";
 
-fn holders(select: Sql, offering_id: &str, words: &Words) -> Sql {
+fn holders(select: Sql, offering_id: &str, words: &HolderSearch) -> Sql {
     let query = select.push(HOLDERS).with(" and h.offering_id = ", offering_id);
     let Some(part) = &words.part else { return query };
     let part = format!("%{}%", filter::escaped(part));
@@ -177,7 +177,7 @@ fn holders(select: Sql, offering_id: &str, words: &Words) -> Sql {
 pub async fn page(
     tx: &mut Tx,
     offering_id: &str,
-    words: &Words,
+    words: &HolderSearch,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Holder>, i64)> {

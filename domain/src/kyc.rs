@@ -93,10 +93,10 @@ async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
         .await
 }
 
-/// Who decides on a move, and why.
+/// The person who decides on a move, and the reason.
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
-pub struct Grounds<'a> {
+pub struct DecisionReason<'a> {
     pub decided_by: &'a str,
     pub reason_code: Option<&'a str>,
     pub evidence_sha256: Option<&'a str>,
@@ -123,7 +123,7 @@ pub struct Decision {
 }
 
 /// Moves an investor's status and writes history and event, unless the row has changed since it was read.
-pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Grounds<'_>) -> Result<()> {
+pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &DecisionReason<'_>) -> Result<()> {
     let from = i.kyc_status;
     i.kyc_status = from.next(by).ok_or_else(|| illegal_move(i, by))?;
     i.kyc_reason_code = ground.reason_code.map(str::to_owned);

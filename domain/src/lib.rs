@@ -75,6 +75,7 @@ pub mod sql;
 mod state_table_test;
 pub mod step;
 pub mod subscription;
+mod subscription_state;
 pub mod test_clock;
 pub mod timer;
 pub mod token;

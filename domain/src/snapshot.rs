@@ -30,13 +30,13 @@ pub struct Snapshot {
 /// The block of a snapshot.
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
-pub struct At {
+pub struct SnapshotBlock {
     pub number: i64,
     pub hash: B256,
     pub time: DateTime<Utc>,
 }
 
-/// Which of these wallets hold units in the snapshot of a distribution.
+/// The wallets of this list that hold units in the snapshot of a distribution.
 pub async fn holders_among(tx: &mut Tx, distribution_id: &str, wallets: &[String]) -> Result<Vec<String>> {
     let held = sql("select wallet_address from snapshot_balances where distribution_id = $1 and balance <> '0' order by wallet_address")
         .bind(distribution_id)
@@ -47,7 +47,12 @@ pub async fn holders_among(tx: &mut Tx, distribution_id: &str, wallets: &[String
 }
 
 /// Stores a snapshot with its balances in the order of wallets. A distribution has one snapshot only.
-pub async fn insert(tx: &mut Tx, distribution_id: &str, at: At, balances: &[(Address, u128)]) -> Result<Snapshot> {
+pub async fn insert(
+    tx: &mut Tx,
+    distribution_id: &str,
+    at: SnapshotBlock,
+    balances: &[(Address, u128)],
+) -> Result<Snapshot> {
     let now = tx.now();
     let total =
         balances.iter().try_fold(0u128, |sum, (_, b)| sum.checked_add(*b)).ok_or_else(|| Error::Unreadable {
@@ -81,7 +86,7 @@ pub async fn insert(tx: &mut Tx, distribution_id: &str, at: At, balances: &[(Add
 }
 
 /// One hash over the block and all balances; the approver agrees to it.
-fn digest(at: At, balances: &[(Address, u128)]) -> String {
+fn digest(at: SnapshotBlock, balances: &[(Address, u128)]) -> String {
     let mut text = format!("{} {:#x}\n", at.number, at.hash);
     for (wallet, balance) in balances {
         // Writing to a string cannot fail.

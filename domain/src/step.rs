@@ -28,6 +28,11 @@ crate::words! {
     }
 }
 
+impl State {
+    /// The states in which its transaction is with the chain and not final.
+    pub const SENT: [Self; 2] = [Self::Signed, Self::Included];
+}
+
 crate::words! {
     /// The final outcome of a step.
     Outcome {

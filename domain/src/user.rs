@@ -14,7 +14,7 @@ use crate::total::Total;
 use crate::{Code, Error, Result};
 use crate::{approval, event};
 
-/// How long somebody who lost the access of staff still hears what a lone admin does.
+/// The time for which a person who lost the access of staff still gets the mails about a lone admin.
 const LATELY_DAYS: i64 = 30;
 
 crate::words! {
@@ -215,7 +215,7 @@ pub async fn staff_of_late(tx: &mut Tx) -> Result<Vec<User>> {
     .await
 }
 
-/// When somebody last lost the access of staff.
+/// The last time at which a person lost the access of staff.
 pub async fn last_staff_loss(tx: &mut Tx) -> Result<Option<DateTime<Utc>>> {
     sql("select max(staff_until) from users").scalar(tx).await
 }

@@ -34,8 +34,8 @@ pub struct Heads {
     pub reached: u64,
 }
 
-/// What one endpoint shows.
-struct Sight<'a> {
+/// The heads that one endpoint reports.
+struct EndpointHeads<'a> {
     endpoint: &'a Endpoint,
     head: Header,
     finalized: Option<Header>,
@@ -137,10 +137,10 @@ impl Chain {
         let (head, finalized) = ((heads.latest.number, heads.latest.hash), heads.finalized.as_ref().map(|h| h.hash));
         let due = self.watch().is_due(head, finalized, self.quorum(), (self.now)(), still);
         if due {
-            let own = Sight { endpoint, head: heads.latest.header(), finalized: heads.finalized.clone() };
-            let sights = self.survey(own).await;
-            let agreed = self.quorum_of(&sights).await;
-            let mut numbers: Vec<u64> = sights.iter().map(|sight| sight.head.number).collect();
+            let own = EndpointHeads { endpoint, head: heads.latest.header(), finalized: heads.finalized.clone() };
+            let all = self.survey(own).await;
+            let agreed = self.quorum_of(&all).await;
+            let mut numbers: Vec<u64> = all.iter().map(|seen| seen.head.number).collect();
             numbers.sort_unstable_by(|a, b| b.cmp(a));
             let mut watch = self.watch();
             watch.reached = numbers.get(self.quorum() - 1).copied().unwrap_or_default();
@@ -157,61 +157,61 @@ impl Chain {
 
     /// Asks the other endpoints for their heads, and distrusts those that lag behind or show a head that they do not have. Returns what the
     /// believable ones show.
-    async fn survey<'a>(&'a self, own: Sight<'a>) -> Vec<Sight<'a>> {
+    async fn survey<'a>(&'a self, own: EndpointHeads<'a>) -> Vec<EndpointHeads<'a>> {
         let now = (self.now)();
         let other = |endpoint: &&Endpoint| !std::ptr::eq(*endpoint, own.endpoint);
         let usable = |endpoint: &&Endpoint| !endpoint.is_cooling(now) && endpoint.wrong_chain().is_none();
         let others = self.endpoints().iter().filter(other).filter(usable);
-        let asked = join_all(others.map(|endpoint| self.sight(endpoint))).await;
-        let mut sights: Vec<Sight<'a>> = asked.into_iter().flatten().collect();
-        sights.push(own);
-        sights.sort_by_key(|sight| std::cmp::Reverse(sight.head.number));
-        let mut believed = Vec::with_capacity(sights.len());
-        let mut rest = sights.into_iter().peekable();
-        while let Some(sight) = rest.next() {
-            let number = sight.head.number;
+        let answers = join_all(others.map(|endpoint| self.read_heads(endpoint))).await;
+        let mut all: Vec<EndpointHeads<'a>> = answers.into_iter().flatten().collect();
+        all.push(own);
+        all.sort_by_key(|seen| std::cmp::Reverse(seen.head.number));
+        let mut believed = Vec::with_capacity(all.len());
+        let mut rest = all.into_iter().peekable();
+        while let Some(seen) = rest.next() {
+            let number = seen.head.number;
             let leaps = rest.peek().is_some_and(|next| number > next.head.number.saturating_add(LEAP_BLOCKS));
-            if leaps && !self.shows_by_number(&sight).await {
-                sight.endpoint.distrust(Some(format!("it shows the head {number} and no block with this number")));
+            if leaps && !self.shows_by_number(&seen).await {
+                seen.endpoint.distrust(Some(format!("it shows the head {number} and no block with this number")));
                 continue;
             }
-            believed.push(sight);
+            believed.push(seen);
         }
-        let best = believed.first().map_or(0, |sight| sight.head.number);
-        for sight in &believed {
-            let behind = best - sight.head.number;
-            let lags = format!("its head {} is {behind} blocks behind", sight.head.number);
-            sight.endpoint.distrust((behind > LAG_BLOCKS_MAX).then_some(lags));
+        let best = believed.first().map_or(0, |seen| seen.head.number);
+        for seen in &believed {
+            let behind = best - seen.head.number;
+            let lags = format!("its head {} is {behind} blocks behind", seen.head.number);
+            seen.endpoint.distrust((behind > LAG_BLOCKS_MAX).then_some(lags));
         }
         believed
     }
 
-    async fn sight<'a>(&self, endpoint: &'a Endpoint) -> Result<Sight<'a>, Fault> {
+    async fn read_heads<'a>(&self, endpoint: &'a Endpoint) -> Result<EndpointHeads<'a>, Fault> {
         let (head, finalized) = self.newest(endpoint, false, &|answer| self.sealed(answer)).await?;
         endpoint.note_head(head.number);
-        Ok(Sight { endpoint, head, finalized })
+        Ok(EndpointHeads { endpoint, head, finalized })
     }
 
-    async fn shows_by_number(&self, sight: &Sight<'_>) -> bool {
-        let shown = self.header_of(sight.endpoint, sight.head.number).await;
-        matches!(shown, Ok(Some(header)) if header.hash == sight.head.hash)
+    async fn shows_by_number(&self, seen: &EndpointHeads<'_>) -> bool {
+        let shown = self.header_of(seen.endpoint, seen.head.number).await;
+        matches!(shown, Ok(Some(header)) if header.hash == seen.head.hash)
     }
 
     /// The newest block that is final for the quorum: its endpoints have that height as final, and show the same block there.
-    async fn quorum_of(&self, sights: &[Sight<'_>]) -> Option<Header> {
+    async fn quorum_of(&self, all: &[EndpointHeads<'_>]) -> Option<Header> {
         let quorum = self.quorum();
-        let last = |sight: &Sight<'_>| match self.config.finality {
-            Finality::Tag => sight.finalized.as_ref().map(|header| header.number),
-            Finality::Confirmations(count) => Some(sight.head.number.saturating_sub(count)),
+        let last = |seen: &EndpointHeads<'_>| match self.config.finality {
+            Finality::Tag => seen.finalized.as_ref().map(|header| header.number),
+            Finality::Confirmations(count) => Some(seen.head.number.saturating_sub(count)),
         };
-        let mut numbers: Vec<u64> = sights.iter().filter_map(last).collect();
+        let mut numbers: Vec<u64> = all.iter().filter_map(last).collect();
         numbers.sort_unstable_by(|a, b| b.cmp(a));
         let number = *numbers.get(quorum - 1)?;
-        let voters = sights.iter().filter(|sight| last(sight).is_some_and(|own| own >= number));
-        let shown = voters.map(|sight| async move {
-            match sight.finalized.as_ref().filter(|header| header.number == number) {
+        let voters = all.iter().filter(|seen| last(seen).is_some_and(|own| own >= number));
+        let shown = voters.map(|seen| async move {
+            match seen.finalized.as_ref().filter(|header| header.number == number) {
                 Some(header) => Some(header.clone()),
-                None => self.header_of(sight.endpoint, number).await.ok().flatten(),
+                None => self.header_of(seen.endpoint, number).await.ok().flatten(),
             }
         });
         let mut votes: HashMap<B256, usize> = HashMap::new();

@@ -1,5 +1,5 @@
-//! What a block proves about itself: its hash covers the header, and the header covers the transactions and the receipts. One voice that
-//! leaves something out contradicts its own header.
+//! Proofs of a block by its own header: the hash covers the header, and the header covers the transactions and the receipts. An endpoint
+//! that leaves something out contradicts its own header.
 //!
 //! Some chains have headers, transactions or receipts that do not encode as Ethereum's, such as the deposits of rollups. Nothing can be
 //! proved there, and a second endpoint is asked instead.
@@ -33,7 +33,7 @@ pub(crate) struct Roots {
     pub receipts: B256,
 }
 
-/// What a chain has shown about its headers so far.
+/// The proofs of a chain so far.
 #[derive(Default)]
 pub(crate) struct Proofs {
     /// A header of this chain hashed to its own hash.
@@ -41,7 +41,7 @@ pub(crate) struct Proofs {
     mismatches: AtomicU32,
     /// The last block in doubt, and how often it was read.
     doubts: Mutex<(B256, u32)>,
-    told: AtomicBool,
+    is_logged: AtomicBool,
 }
 
 impl Proofs {
@@ -69,8 +69,8 @@ impl Proofs {
         Err(Fault::Malformed(format!("the header of block {} does not hash to {}", value["number"], value["hash"])))
     }
 
-    /// Whether a block that nothing proves is taken nevertheless: waiting for ever would be worse, and what it leaves out is found by its
-    /// nonce later.
+    /// Whether an unproved block is accepted after several reads. Otherwise the follower would wait for ever; a transaction that the block
+    /// leaves out is found by its nonce later.
     pub fn takes_unproved(&self, hash: B256) -> bool {
         let mut doubts = self.doubts.lock().unwrap_or_else(PoisonError::into_inner);
         let count = if doubts.0 == hash { doubts.1 + 1 } else { 1 };
@@ -80,7 +80,7 @@ impl Proofs {
 
     /// Whether this is the first time that the chain could not prove a body, so that it is logged once.
     pub fn tells_unproved(&self) -> bool {
-        !self.told.swap(true, Ordering::Relaxed)
+        !self.is_logged.swap(true, Ordering::Relaxed)
     }
 }
 

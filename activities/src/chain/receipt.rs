@@ -13,7 +13,7 @@ use crate::{
 
 const ONE: &str = "eth_getTransactionReceipt";
 const OF_BLOCK: &str = "eth_getBlockReceipts";
-/// How often receipts that one endpoint left out are asked for, and how often a single endpoint must repeat what nothing proves.
+/// Reads of receipts that an endpoint left out, and reads of an unproved receipt from a single endpoint.
 const READS_MAX: usize = 5;
 
 /// The result of a transaction.
@@ -98,9 +98,9 @@ impl From<RawReceipt> for Receipt {
     }
 }
 
-/// A block with transactions of ours, whose receipts are wanted.
+/// A request for the receipts of our transactions in a block.
 #[derive(Clone, Debug, Default)]
-pub struct Wanted {
+pub struct ReceiptRequest {
     /// The block hash.
     pub block: B256,
     /// The root of all its receipts, if the block's hash proves it.
@@ -120,33 +120,33 @@ struct Part {
 impl Chain {
     /// The receipts of our transactions in this block. A missing receipt is a fault, never an empty result.
     pub async fn receipts_of_block(&self, hash: B256, ours: &[B256]) -> Result<Vec<Receipt>, Fault> {
-        let wanted = Wanted { block: hash, ours: ours.to_vec(), ..Wanted::default() };
-        Ok(self.receipts_of_blocks(&[wanted]).await?.pop().unwrap_or_default())
+        let request = ReceiptRequest { block: hash, ours: ours.to_vec(), ..ReceiptRequest::default() };
+        Ok(self.receipts_of_blocks(&[request]).await?.pop().unwrap_or_default())
     }
 
     /// The receipts of our transactions in several blocks, in one request. A missing receipt is a fault, and so is one that the block's own
     /// header contradicts.
-    pub async fn receipts_of_blocks(&self, blocks: &[Wanted]) -> Result<Vec<Vec<Receipt>>, Fault> {
+    pub async fn receipts_of_blocks(&self, blocks: &[ReceiptRequest]) -> Result<Vec<Vec<Receipt>>, Fault> {
         let mut found = self.parts(blocks).await?.into_iter();
-        let of = |wanted: &Wanted| if wanted.ours.is_empty() { None } else { found.next() };
+        let of = |request: &ReceiptRequest| if request.ours.is_empty() { None } else { found.next() };
         Ok(blocks.iter().map(of).map(|part| part.map(|part| part.receipts).unwrap_or_default()).collect())
     }
 
-    async fn parts(&self, blocks: &[Wanted]) -> Result<Vec<Part>, Fault> {
-        let with_ours: Vec<&Wanted> = blocks.iter().filter(|wanted| !wanted.ours.is_empty()).collect();
+    async fn parts(&self, blocks: &[ReceiptRequest]) -> Result<Vec<Part>, Fault> {
+        let with_ours: Vec<&ReceiptRequest> = blocks.iter().filter(|request| !request.ours.is_empty()).collect();
         if with_ours.is_empty() {
             return Ok(Vec::new());
         }
         // One call for the whole block is cheaper than one for each transaction, but not every node offers it.
         let requests = |endpoint: &Endpoint| match endpoint.lacks(OF_BLOCK) {
-            false => with_ours.iter().map(|wanted| Request::new(OF_BLOCK, json!([wanted.block]))).collect(),
-            true => with_ours.iter().flat_map(|wanted| wanted.ours.iter().map(one)).collect(),
+            false => with_ours.iter().map(|request| Request::new(OF_BLOCK, json!([request.block]))).collect(),
+            true => with_ours.iter().flat_map(|request| request.ours.iter().map(one)).collect(),
         };
         match self.ask_each(requests, |answers| of_blocks(&with_ours, answers)).await {
             Err(fault @ (Fault::Incomplete(_) | Fault::Malformed(_))) => {
                 let mut parts = Vec::with_capacity(with_ours.len());
-                for wanted in with_ours {
-                    parts.push(self.one_by_one(wanted).await?.ok_or_else(|| fault.clone())?);
+                for request in with_ours {
+                    parts.push(self.one_by_one(request).await?.ok_or_else(|| fault.clone())?);
                 }
                 Ok(parts)
             }
@@ -154,30 +154,29 @@ impl Chain {
         }
     }
 
-    /// The receipts of a block whose list was wrong, each by its hash: what a list leaves out may be there. None if they do not prove
-    /// themselves, or if the block gives no means to tell.
-    async fn one_by_one(&self, wanted: &Wanted) -> Result<Option<Part>, Fault> {
-        let Some(root) = wanted.receipts_root else { return Ok(None) };
+    /// Reads each receipt of a block by its hash, because the list of the block was incomplete. None if the result does not match the root of
+    /// the header, or if there is no proved root.
+    async fn one_by_one(&self, request: &ReceiptRequest) -> Result<Option<Part>, Fault> {
+        let Some(root) = request.receipts_root else { return Ok(None) };
         let mut found: BTreeMap<B256, Value> = BTreeMap::new();
         for _ in 0..READS_MAX {
-            let missing: Vec<&B256> = wanted.transactions.iter().filter(|hash| !found.contains_key(*hash)).collect();
+            let missing: Vec<&B256> = request.transactions.iter().filter(|hash| !found.contains_key(*hash)).collect();
             if missing.is_empty() {
                 break;
             }
             let answers = self.ask(missing.iter().map(|hash| one(hash)).collect(), Ok).await?;
-            let shown = missing.into_iter().copied().zip(answers);
-            found
-                .extend(shown.filter_map(|(hash, answer)| Some((hash, answer.ok().filter(|value| !value.is_null())?))));
+            let seen = missing.into_iter().copied().zip(answers);
+            found.extend(seen.filter_map(|(hash, answer)| Some((hash, answer.ok().filter(|value| !value.is_null())?))));
         }
-        let all: Vec<Value> = wanted.transactions.iter().filter_map(|hash| found.remove(hash)).collect();
+        let all: Vec<Value> = request.transactions.iter().filter_map(|hash| found.remove(hash)).collect();
         if has_receipts(&all, root) != Some(true) {
             return Ok(None);
         }
-        of_block(wanted, vec![Ok(Value::Array(all))]).map(Some)
+        of_block(request, vec![Ok(Value::Array(all))]).map(Some)
     }
 
-    /// The receipt that its block proves, or that two endpoints show where a block proves nothing; one endpoint alone is read several times.
-    /// None as long as nothing is sure. A verdict against an operation needs this.
+    /// The receipt if its block proves it. Without a proof two endpoints must agree, or a single endpoint is read several times. None while
+    /// neither is the case. An operation fails only on a receipt from here.
     pub async fn proved_receipt(&self, receipt: &Receipt) -> Result<Option<Receipt>, Fault> {
         let (number, hash) = (receipt.block_number, receipt.tx_hash);
         let block = self.blocks(number, number).await?.pop().filter(|block| block.hash == receipt.block_hash);
@@ -185,22 +184,23 @@ impl Chain {
             return Ok(None);
         };
         let transactions = block.transactions.iter().map(|t| t.hash).collect();
-        let wanted = Wanted { block: block.hash, receipts_root: block.receipts_root, transactions, ours: vec![hash] };
-        if let Some(part) = self.parts(&[wanted]).await?.pop().filter(|part| part.is_proved) {
+        let request =
+            ReceiptRequest { block: block.hash, receipts_root: block.receipts_root, transactions, ours: vec![hash] };
+        if let Some(part) = self.parts(&[request]).await?.pop().filter(|part| part.is_proved) {
             return Ok(part.receipts.into_iter().next());
         }
         let endpoints = self.candidates();
         let reads = if self.endpoints().len() == 1 { READS_MAX } else { 1 };
         let mut votes: Vec<(usize, Receipt)> = Vec::new();
         for endpoint in endpoints.iter().cycle().take(endpoints.len() * reads) {
-            let Ok(Some(shown)) = self.receipt_of(endpoint, hash).await else { continue };
-            match votes.iter_mut().find(|(_, known)| *known == shown) {
+            let Ok(Some(seen)) = self.receipt_of(endpoint, hash).await else { continue };
+            match votes.iter_mut().find(|(_, known)| *known == seen) {
                 Some((count, _)) => *count += 1,
-                None => votes.push((1, shown)),
+                None => votes.push((1, seen)),
             }
         }
         let needed = if reads == 1 { 2 } else { reads };
-        Ok(votes.into_iter().find(|(count, shown)| *count >= needed && shown.block_hash == block.hash).map(|(_, r)| r))
+        Ok(votes.into_iter().find(|(count, seen)| *count >= needed && seen.block_hash == block.hash).map(|(_, r)| r))
     }
 
     /// The receipts by hash, in the same order; none where the node has no receipt, which proves nothing.
@@ -217,7 +217,7 @@ impl Chain {
     /// Asks as many endpoints as the quorum requires whether they show this receipt.
     pub async fn confirm_receipt(&self, receipt: &Receipt) -> Result<Agreement, Fault> {
         let quorum = self.config.quorum.max(1);
-        // With a quorum of one, or with one endpoint, there is nobody else to ask.
+        // With a quorum of one, or with one endpoint, there is no other endpoint to ask.
         if quorum == 1 || self.endpoints().len() == 1 {
             return Ok(Agreement::Agreed);
         }
@@ -254,19 +254,19 @@ fn one(hash: &B256) -> Request {
     Request::new(ONE, json!([hash]))
 }
 
-fn of_blocks(blocks: &[&Wanted], answers: Vec<Answer>) -> Result<Vec<Part>, Fault> {
+fn of_blocks(blocks: &[&ReceiptRequest], answers: Vec<Answer>) -> Result<Vec<Part>, Fault> {
     // Answers are per block or per transaction. If both give the same number of answers, the order is the same too.
     let by_block = answers.len() == blocks.len();
     let mut answers = answers.into_iter();
-    let part = |wanted: &&Wanted| {
-        let count = if by_block { 1 } else { wanted.ours.len() };
-        of_block(wanted, answers.by_ref().take(count).collect())
+    let part = |request: &&ReceiptRequest| {
+        let count = if by_block { 1 } else { request.ours.len() };
+        of_block(request, answers.by_ref().take(count).collect())
     };
     blocks.iter().map(part).collect()
 }
 
-fn of_block(wanted: &Wanted, answers: Vec<Answer>) -> Result<Part, Fault> {
-    let (hash, ours) = (wanted.block, &wanted.ours);
+fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Fault> {
+    let (hash, ours) = (request.block, &request.ours);
     // One answer can be a block's array or a single receipt.
     let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
     let mut found: Vec<Receipt> = Vec::new();
@@ -274,7 +274,7 @@ fn of_block(wanted: &Wanted, answers: Vec<Answer>) -> Result<Part, Fault> {
     if by_block {
         let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
         let all: Vec<Value> = required(OF_BLOCK, answer)?;
-        let is_right = wanted.receipts_root.and_then(|root| has_receipts(&all, root));
+        let is_right = request.receipts_root.and_then(|root| has_receipts(&all, root));
         if is_right == Some(false) {
             return Err(Fault::Malformed(format!(
                 "the receipts of block {hash} are not those of its header; the endpoint left some or their events out"

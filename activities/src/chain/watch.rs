@@ -1,17 +1,17 @@
-//! What the polls of the heads showed, and when all endpoints are asked.
+//! The results of the last polls of the heads. They decide when all endpoints are polled.
 
 use alloy::primitives::B256;
 
 use super::header::Header;
 
-/// An endpoint that is more blocks behind the best head is asked last.
+/// An endpoint that is further behind the best head is used last.
 pub(super) const LAG_BLOCKS_MAX: u64 = 3;
-/// A head that is so many blocks above all others must be shown by its number too.
+/// A head this far above all others must also be found by its number.
 pub(super) const LEAP_BLOCKS: u64 = 512;
-/// Polls after which all endpoints are asked for their heads.
+/// Polls after which all endpoints are polled.
 const SURVEY_POLLS: u32 = 20;
 
-/// What the last polls showed.
+/// The results of the last polls.
 #[derive(Default)]
 pub(crate) struct Watch {
     pub(super) polls: u32,
@@ -24,7 +24,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    /// Whether all endpoints are asked now.
+    /// Whether all endpoints are polled now.
     pub(super) fn is_due(
         &mut self,
         head: (u64, B256),

@@ -69,10 +69,11 @@ pub fn effect(
         return Err(MissingEffect("the transaction reverted".into()));
     }
     let call = Claim::of(data).ok_or_else(|| MissingEffect("the call is not a claim".to_owned()))?;
-    let told: Vec<_> = events::<WithheldClaimed>(receipt, distributor).filter(|event| event.id == call.id).collect();
+    let claimed_events: Vec<_> =
+        events::<WithheldClaimed>(receipt, distributor).filter(|event| event.id == call.id).collect();
     let (mut outcomes, mut paid) = (Vec::with_capacity(units.len()), Vec::new());
     for (account, units) in call.accounts.iter().zip(units) {
-        let Some(claimed) = told.iter().find(|event| event.account == *account) else {
+        let Some(claimed) = claimed_events.iter().find(|event| event.account == *account) else {
             outcomes.push(LineOutcome::Kept);
             continue;
         };

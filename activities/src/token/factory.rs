@@ -115,11 +115,11 @@ pub async fn deployed_tokens(
         topics: vec![vec![TokenFactory::TokenDeployed::SIGNATURE_HASH]],
     };
     let logs = chain.logs(&filter).await?;
-    let told = logs.iter().filter(|log| log.address == factory).filter_map(|log| {
+    let tokens = logs.iter().filter(|log| log.address == factory).filter_map(|log| {
         let event = TokenFactory::TokenDeployed::decode_raw_log_validate(log.topics.iter().copied(), &log.data).ok()?;
         Some((event.token, event.offeringId))
     });
-    Ok(told.collect())
+    Ok(tokens.collect())
 }
 
 /// Checks that the new token's own event in this receipt shows this offering and these terms.

@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::failure::Failure;
 use crate::webhook::{SECRET_PREFIX, sign};
 
-/// How long the developer's server may take.
+/// The time limit for the developer's server.
 const TIMEOUT: Duration = Duration::from_secs(15);
 
 /// An event, in the order of a webhook's fields.
@@ -35,7 +35,7 @@ pub struct Forward<'a> {
     secret: String,
 }
 
-/// What the server answered, in words.
+/// The answer of the server as text.
 pub struct Answer {
     pub accepted: bool,
     pub text: String,

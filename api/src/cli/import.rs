@@ -3,7 +3,7 @@
 use alloy_primitives::B256;
 use clap::Args;
 use muniment_workflows::engine::{Engine, Network};
-use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Origin};
+use muniment_workflows::reconciliation::import::{self, Call, Match, Origin, UnknownCalls};
 
 use crate::failure::Failure;
 
@@ -25,20 +25,20 @@ fn parse_name(name: &str) -> Result<(B256, Option<usize>), &'static str> {
     import::parse_name(name).ok_or("write a call as 0x… and a line of it as 0x…:3")
 }
 
-/// Shows what was found and, if asked to, writes it.
-pub async fn run(engine: &Engine, network: &Network, asked: &Import, actor: &str) -> Result<(), Failure> {
-    if asked.apply {
-        import::acknowledge(engine, network, &asked.lane, &asked.acknowledged, actor).await?;
-        for id in import::apply(engine, network, &asked.lane, actor).await? {
+/// Prints the unknown calls and imports them if requested.
+pub async fn run(engine: &Engine, network: &Network, request: &Import, actor: &str) -> Result<(), Failure> {
+    if request.apply {
+        import::acknowledge(engine, network, &request.lane, &request.acknowledged, actor).await?;
+        for id in import::apply(engine, network, &request.lane, actor).await? {
             println!("imported as {id}");
         }
     }
-    let found = import::find(engine, network, &asked.lane).await?;
+    let found = import::find(engine, network, &request.lane).await?;
     show(&found);
     let left = found.calls.iter().filter(|call| !call.is_settled()).count();
-    match (left, asked.apply) {
+    match (left, request.apply) {
         (0, _) => {
-            println!("Nothing is left to import. `admin lane resume {} REASON` lets the lane sign again.", asked.lane)
+            println!("Nothing is left to import. `admin lane resume {} REASON` lets the lane sign again.", request.lane)
         }
         (_, false) => println!("Nothing was written. `--apply` imports what can be imported."),
         (left, true) => {
@@ -50,7 +50,7 @@ pub async fn run(engine: &Engine, network: &Network, asked: &Import, actor: &str
     Ok(())
 }
 
-fn show(found: &Found) {
+fn show(found: &UnknownCalls) {
     let lane = &found.lane;
     println!("lane {}  {}  {}  next nonce {}", lane.id, lane.signer, lane.mode, lane.next_nonce);
     let Some((first, last)) = found.blocks else {
@@ -66,7 +66,7 @@ fn show(found: &Found) {
         let (mined, target) = (&call.mined, call.mined.to.unwrap_or_default().to_checksum(None));
         println!("block {}  nonce {}  {}  {} of {target}", mined.block_number, mined.nonce, mined.hash, call.function);
         println!("  {}", in_words(call));
-        if let Origin::Page(_, _, lines) = &call.standing {
+        if let Origin::Page(_, _, lines) = &call.origin {
             for (index, line) in lines.iter().enumerate() {
                 println!("  line {index}  {}", line_in_words(call, index, line));
             }

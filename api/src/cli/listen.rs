@@ -12,7 +12,7 @@ use crate::failure::Failure;
 /// The pause before a broken stream is opened again.
 const RECONNECT: Duration = Duration::from_secs(2);
 
-/// Where to listen, and where to forward.
+/// The arguments of `muniment listen`.
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Listen {
     /// Post each event to this URL, with a Standard Webhooks signature.

@@ -78,7 +78,7 @@ impl Running {
         self.set.spawn(async move { (name, role.await) });
     }
 
-    /// Adds the interface, if there is a listener for it, and the engine, if it is wanted.
+    /// Adds the API if it has a listener, and the engine if this process runs it.
     pub async fn start(
         &mut self,
         config: &Config,
@@ -120,7 +120,7 @@ impl Running {
         let ended = tokio::select! {
             ended = self.set.join_next() => Err(too_early(ended)),
             _ = terminate.recv() => Ok("SIGTERM"),
-            told = tokio::signal::ctrl_c() => told.map(|()| "SIGINT").map_err(Failure::new),
+            signal = tokio::signal::ctrl_c() => signal.map(|()| "SIGINT").map_err(Failure::new),
         };
         match &ended {
             Ok(signal) => tracing::info!(process.signal = signal, "stopping"),

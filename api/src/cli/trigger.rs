@@ -11,7 +11,7 @@ use muniment_domain::webhook::API_VERSION;
 use super::forward::{Event, Forward};
 use crate::failure::Failure;
 
-/// How many similar types an error names.
+/// Similar types that an error names.
 const SIMILAR_MAX: usize = 3;
 
 /// The sample to send, and where to.
@@ -32,7 +32,7 @@ pub struct Trigger {
 pub async fn run(wanted: &Trigger, production: bool) -> Result<(), Failure> {
     if production {
         return Err(Failure::new(
-            "The production profile is set. A sample tells of something that did not happen, so it is sent in development only.",
+            "The production profile is set. A sample describes an event that did not happen, so it is sent in development only.",
         ));
     }
     let kind = CATALOG.iter().find(|kind| kind.name == wanted.kind).ok_or_else(|| unknown(&wanted.kind))?;
@@ -67,7 +67,7 @@ fn unknown(kind: &str) -> Failure {
     Failure::new(format!("There is no event type {kind}. {words}:\n  {}", names.join("\n  ")))
 }
 
-/// How many letters must be inserted, deleted or replaced to make one text the other.
+/// The edit distance: the letters to insert, delete or replace.
 fn distance(a: &str, b: &str) -> usize {
     let mut row: Vec<usize> = (0..=b.len()).collect();
     for (i, left) in a.bytes().enumerate() {

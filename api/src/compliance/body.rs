@@ -18,7 +18,7 @@ use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
 
 /// The body of a compliance request.
-pub trait Ask {
+pub trait ComplianceBody {
     /// Refuses a body that is wrong whatever the state of the platform.
     fn check(&self) -> Result<()>;
 
@@ -40,7 +40,7 @@ macro_rules! bodies {
             document_sha256: Option<Digest>,
         }
 
-        impl Ask for $name {
+        impl ComplianceBody for $name {
             fn check(&self) -> Result<()> {
                 check_offering_id(&self.offering_id)
             }
@@ -140,7 +140,7 @@ pub struct Recover {
     evidence_document_sha256: Digest,
 }
 
-impl Ask for ForceTransfer {
+impl ComplianceBody for ForceTransfer {
     fn check(&self) -> Result<()> {
         check_offering_id(&self.offering_id)
     }
@@ -159,7 +159,7 @@ impl Ask for ForceTransfer {
     }
 }
 
-impl Ask for Recover {
+impl ComplianceBody for Recover {
     fn check(&self) -> Result<()> {
         let offering = if self.offering_id == ALL_OFFERINGS { Ok(()) } else { check_offering_id(&self.offering_id) };
         let is_id = id::check("inv", &self.investor_id).is_ok();

@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use utoipa::ToSchema;
 
 use self::body::{
-    Ask, ForceTransfer, Freeze, Lock, Pause, Recover, Redeem, Reinstate, ReleaseLock, Restrict, Unfreeze, Unlock,
-    Unpause, Unrestrict,
+    ComplianceBody, ForceTransfer, Freeze, Lock, Pause, Recover, Redeem, Reinstate, ReleaseLock, Restrict, Unfreeze,
+    Unlock, Unpause, Unrestrict,
 };
 use crate::app::App;
 use crate::approval::{self, Asked};
@@ -28,13 +28,13 @@ use crate::change::submission::{Form, Submission};
 use crate::http::error::Result;
 use crate::operation;
 
-impl<T: Ask + DeserializeOwned + ToSchema + Send + Sync> Form for T {
+impl<T: ComplianceBody + DeserializeOwned + ToSchema + Send + Sync> Form for T {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
-        Ask::check(self)
+        ComplianceBody::check(self)
     }
 }
 
-impl<T: Ask + DeserializeOwned + ToSchema + Send + Sync> ChangeRequest for T {
+impl<T: ComplianceBody + DeserializeOwned + ToSchema + Send + Sync> ChangeRequest for T {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let request = self.request();
         if request.needs_approval() {

@@ -52,7 +52,7 @@ struct DistributionMove {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = DistributionRemark)]
 #[serde(deny_unknown_fields)]
-pub struct Remark {
+pub struct OptionalReason {
     /// The reason, if there is one.
     #[schema(max_length = 2000)]
     reason: Option<String>,
@@ -62,7 +62,7 @@ pub struct Remark {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = DistributionReason)]
 #[serde(deny_unknown_fields)]
-pub struct Why {
+pub struct RequiredReason {
     /// The reason.
     #[schema(required = true, value_type = String, max_length = 2000)]
     reason: Option<String>,
@@ -100,7 +100,7 @@ async fn act<T: Sync>(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/snapshot",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -109,7 +109,7 @@ pub async fn snapshot(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
     act(&app, id, &principal, &submission, |_| Ok(Move::Snapshot)).await
 }
@@ -118,7 +118,7 @@ pub async fn snapshot(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/calculate",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay"]))),
@@ -127,7 +127,7 @@ pub async fn calculate(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
     act(&app, id, &principal, &submission, |_| Ok(Move::Calculate)).await
 }
@@ -138,7 +138,7 @@ pub async fn calculate(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/submit",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = View), (status = 202, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress"]))),
@@ -147,7 +147,7 @@ pub async fn submit(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
     act(&app, id, &principal, &submission, |_| Ok(Move::Submit)).await
 }
@@ -156,7 +156,7 @@ pub async fn submit(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/cancel",
-    request_body = Why,
+    request_body = RequiredReason,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
@@ -165,7 +165,7 @@ pub async fn cancel(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Why>,
+    submission: Submission<RequiredReason>,
 ) -> Result<Response> {
     act(&app, id, &principal, &submission, |body| Ok(Move::Cancel { reason: body.reason()? })).await
 }
@@ -176,7 +176,7 @@ pub async fn cancel(
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/reclaim",
-    request_body = Why,
+    request_body = RequiredReason,
     params(IdempotencyKey),
     responses((status = 202, body = approval::Asked)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "operation_in_progress"]))),
@@ -185,7 +185,7 @@ pub async fn reclaim(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Why>,
+    submission: Submission<RequiredReason>,
 ) -> Result<Response> {
     act(&app, id, &principal, &submission, |body| Ok(Move::Reclaim { reason: body.reason()? })).await
 }
@@ -210,7 +210,7 @@ pub async fn declare_audit(
     act(&app, id, &principal, &submission, |body| Ok(Move::DeclareAudit { report: body.report()? })).await
 }
 
-impl Why {
+impl RequiredReason {
     fn reason(&self) -> Result<String> {
         let reason = self.reason.clone().filter(|reason| !reason.trim().is_empty());
         reason.ok_or_else(|| Problem::field("/reason", "required", "A reason is required."))
@@ -224,13 +224,13 @@ impl Audit {
     }
 }
 
-impl Form for Remark {
+impl Form for OptionalReason {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(self.reason.as_deref())
     }
 }
 
-impl Form for Why {
+impl Form for RequiredReason {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(self.reason.as_deref())
     }

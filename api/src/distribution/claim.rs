@@ -11,7 +11,7 @@ use serde::Deserialize;
 use utoipa::ToSchema;
 
 use super::act::require_reason;
-use super::execute::{Paying, paying};
+use super::execute::{ExecutedDistribution, paying};
 use super::reissue::check_named;
 use crate::app::App;
 use crate::change::ChangeRequest;
@@ -43,7 +43,7 @@ pub struct Body {
     path = "/v1/distributions/{id}/claim-withheld",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 202, body = Paying)),
+    responses((status = 202, body = ExecutedDistribution)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress", "wallet_required"]))),
 )]
 pub async fn claim_withheld(

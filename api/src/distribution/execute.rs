@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::json;
 use utoipa::ToSchema;
 
-use super::act::Remark;
+use super::act::OptionalReason;
 use crate::app::App;
 use crate::change::Change;
 use crate::change::idempotency::{self, IdempotencyKey};
@@ -26,7 +26,7 @@ use crate::operation;
 /// A distribution that is being paid, with its operations.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionPaying)]
-pub struct Paying {
+pub struct ExecutedDistribution {
     #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: Status,
@@ -40,15 +40,15 @@ pub struct Paying {
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/execute",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
-    responses((status = 202, body = Paying)),
+    responses((status = 202, body = ExecutedDistribution)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing", "payer_unfunded", "chain_unavailable"]))),
 )]
 pub async fn execute(
     State(app): State<App>,
     Path(id): Path<String>,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
     id::check("dist", &id)?;
     idempotency::perform(&app, &submission, &Execute { id: &id }).await
@@ -82,6 +82,6 @@ pub fn paying(app: &App, accepted: &payout::Accepted) -> Answer {
         }
     };
     let operations: Vec<_> = accepted.operations.iter().map(|op| operation::short(app, op)).collect();
-    let body = json!(Paying { id: d.id.clone(), status: d.status, version: d.version, operations });
+    let body = json!(ExecutedDistribution { id: d.id.clone(), status: d.status, version: d.version, operations });
     Answer { status: 202, location: Some(location), body: body.to_string() }
 }

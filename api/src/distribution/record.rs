@@ -33,7 +33,7 @@ pub struct Facts {
     status: Status,
     currency: String,
     per_unit_amount: Option<Amount>,
-    payout_token: Coin,
+    payout_token: PayoutToken,
     partition: String,
     record_date: Instant,
     /// The block whose balances count. Null until it is known.
@@ -50,7 +50,7 @@ pub struct Facts {
 /// The token in which payouts are made.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutToken)]
-struct Coin {
+struct PayoutToken {
     address: Typed,
     #[schema(example = "EURC")]
     symbol: String,
@@ -88,10 +88,10 @@ pub struct Account {
     snapshot_sha256: Option<String>,
     /// The Merkle root of the entitlements.
     entitlements_root: Option<String>,
-    totals: Sums,
+    totals: DistributionTotals,
     /// The problem that stopped the distribution. Null if there is none.
     problem: Option<Trouble>,
-    approval: Option<Asked>,
+    approval: Option<PendingApproval>,
     /// The audit report recorded on the chain. Null if there is none.
     audit_declaration: Option<Declaration>,
 }
@@ -104,7 +104,7 @@ pub struct Full {
     pub account: Account,
     /// The wallet that pays.
     funding_wallet: Typed,
-    operations: Vec<Paid>,
+    operations: Vec<PayoutOperation>,
     created_by: String,
 }
 
@@ -121,7 +121,7 @@ pub struct Org {
 /// The totals of the distribution.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionTotals)]
-struct Sums {
+struct DistributionTotals {
     gross: Amount,
     withholding: Amount,
     net: Amount,
@@ -138,7 +138,7 @@ struct Sums {
 /// An operation of the payout.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutOperation)]
-struct Paid {
+struct PayoutOperation {
     #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: operation::Status,
@@ -149,7 +149,7 @@ struct Paid {
 /// The approval that the distribution waits for.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionApproval)]
-struct Asked {
+struct PendingApproval {
     #[schema(example = "apr_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     status: approval::Status,
@@ -171,7 +171,9 @@ pub async fn full(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Full> 
     Ok(Full {
         account: account(tx, d, of).await?,
         funding_wallet: Typed(d.funding_wallet.0),
-        operations: operations.map(|(id, status, recipient_count)| Paid { id, status, recipient_count }).collect(),
+        operations: operations
+            .map(|(id, status, recipient_count)| PayoutOperation { id, status, recipient_count })
+            .collect(),
         created_by: d.created_by.clone(),
     })
 }
@@ -201,7 +203,7 @@ async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account
         entitlements_root: d.entitlements_root.map(|root| root.to_string()),
         totals: sums(d, &totals),
         problem: d.problem_code.as_ref().map(|code| Trouble { code: code.clone(), detail: d.problem_detail.clone() }),
-        approval: asked.map(|a| Asked { id: a.id, status: a.status }),
+        approval: asked.map(|a| PendingApproval { id: a.id, status: a.status }),
         audit_declaration: declared.map(|(report, tx_hash)| Declaration {
             tx_hash: tx_hash.to_string(),
             report_sha256: format!("{:x}", report.0),
@@ -242,7 +244,7 @@ fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> 
         status: d.status,
         currency: d.currency.clone(),
         per_unit_amount: d.per_unit_amount.map(cents),
-        payout_token: Coin {
+        payout_token: PayoutToken {
             address: Typed(d.payout_token.0),
             symbol: d.payout_symbol.clone(),
             decimals: d.payout_decimals,
@@ -265,9 +267,9 @@ fn facts(d: &Distribution, offering_name: &str, snapshot: Option<&Snapshot>) -> 
     }
 }
 
-fn sums(d: &Distribution, t: &Totals) -> Sums {
+fn sums(d: &Distribution, t: &Totals) -> DistributionTotals {
     let rounding = d.total_amount.filter(|_| t.count > 0).map_or(0, |total| total - t.gross);
-    Sums {
+    DistributionTotals {
         gross: cents(t.gross),
         withholding: cents(t.withholding),
         net: cents(t.net),

@@ -6,10 +6,10 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::{Offering, Scope};
 use muniment_domain::point::Point;
-use muniment_workflows::offering::{self, Ended, Request};
+use muniment_workflows::offering::{self, CancelResult, Request};
 use muniment_workflows::requester::Requester;
 
-use super::body::{NewTerms, Nothing, Remark, Why, Wish};
+use super::body::{Empty, MaterialChange, OptionalReason, RequestedChanges, RequiredReason};
 use super::record::{Full, tag_of};
 use super::terms::Terms;
 use super::write::answer;
@@ -45,22 +45,24 @@ struct OfferingMove {
     kind: Move,
 }
 
-impl OfferingMove {
-    fn new(id: Path<String>, by: &Principal, kind: Move) -> Result<Self> {
-        let audience = if by.is_staff() { Audience::Staff } else { Audience::Org };
-        Ok(Self { id: checked(id)?, scope: running(by), audience, kind })
-    }
-
-    async fn carry_out<T: Sync>(&self, app: &App, submission: &Submission<T>) -> Result<Response> {
-        idempotency::perform(app, submission, self).await
-    }
+/// Makes this move.
+async fn act<T: Sync>(
+    app: &App,
+    id: Path<String>,
+    by: &Principal,
+    submission: &Submission<T>,
+    kind: impl FnOnce(&T) -> Move,
+) -> Result<Response> {
+    let audience = if by.is_staff() { Audience::Staff } else { Audience::Org };
+    let change = OfferingMove { id: checked(id)?, scope: running(by), audience, kind: kind(&submission.body) };
+    idempotency::perform(app, submission, &change).await
 }
 
 /// Submit an offering for review.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/submit",
-    request_body = Nothing,
+    request_body = Empty,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -69,9 +71,9 @@ pub async fn submit(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Nothing>,
+    submission: Submission<Empty>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Submit)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Submit).await
 }
 
 /// Approve an offering.
@@ -80,7 +82,7 @@ pub async fn submit(
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/approve",
-    request_body = Nothing,
+    request_body = Empty,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
@@ -89,16 +91,16 @@ pub async fn approve(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Nothing>,
+    submission: Submission<Empty>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Approve)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Approve).await
 }
 
 /// Return an offering to its issuer for changes.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/request-changes",
-    request_body = Wish,
+    request_body = RequestedChanges,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -107,12 +109,9 @@ pub async fn request_changes(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Wish>,
+    submission: Submission<RequestedChanges>,
 ) -> Result<Response> {
-    let body = &submission.body;
-    OfferingMove::new(id, &principal, Move::RequestChanges { comment: body.comment.clone() })?
-        .carry_out(&app, &submission)
-        .await
+    act(&app, id, &principal, &submission, |body| Move::RequestChanges { comment: body.comment.clone() }).await
 }
 
 /// Publish an offering.
@@ -121,7 +120,7 @@ pub async fn request_changes(
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/publish",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -130,16 +129,16 @@ pub async fn publish(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Publish)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Publish).await
 }
 
 /// Pause an offering.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/pause",
-    request_body = Why,
+    request_body = RequiredReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -148,17 +147,16 @@ pub async fn pause(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Why>,
+    submission: Submission<RequiredReason>,
 ) -> Result<Response> {
-    let body = &submission.body;
-    OfferingMove::new(id, &principal, Move::Pause { reason: body.reason.clone() })?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |body| Move::Pause { reason: body.reason.clone() }).await
 }
 
 /// Resume a paused offering.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/resume",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -167,9 +165,9 @@ pub async fn resume(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Resume)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Resume).await
 }
 
 /// Open an offering again that closed by its hard cap.
@@ -178,7 +176,7 @@ pub async fn resume(
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/reopen",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -187,16 +185,16 @@ pub async fn reopen(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Reopen)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Reopen).await
 }
 
 /// Close an offering.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/close",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -205,10 +203,9 @@ pub async fn close(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    let body = &submission.body;
-    OfferingMove::new(id, &principal, Move::Close { reason: body.reason.clone() })?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |body| Move::Close { reason: body.reason.clone() }).await
 }
 
 /// Cancel an offering.
@@ -217,7 +214,7 @@ pub async fn close(
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/cancel",
-    request_body = Why,
+    request_body = RequiredReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag"))), (status = 202, body = approval::Asked)),
     extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
@@ -226,17 +223,16 @@ pub async fn cancel(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Why>,
+    submission: Submission<RequiredReason>,
 ) -> Result<Response> {
-    let body = &submission.body;
-    OfferingMove::new(id, &principal, Move::Cancel { reason: body.reason.clone() })?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |body| Move::Cancel { reason: body.reason.clone() }).await
 }
 
 /// Archive an offering.
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/archive",
-    request_body = Remark,
+    request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -245,9 +241,9 @@ pub async fn archive(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<Remark>,
+    submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    OfferingMove::new(id, &principal, Move::Archive)?.carry_out(&app, &submission).await
+    act(&app, id, &principal, &submission, |_| Move::Archive).await
 }
 
 /// Change terms that subscribers agreed to.
@@ -256,7 +252,7 @@ pub async fn archive(
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/material-change",
-    request_body = NewTerms,
+    request_body = MaterialChange,
     params(IdempotencyKey),
     responses((status = 200, body = Full, headers(("ETag")))),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -265,12 +261,14 @@ pub async fn material_change(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    submission: Submission<NewTerms>,
+    submission: Submission<MaterialChange>,
 ) -> Result<Response> {
-    let body = &submission.body;
-    let (changes, chain_id) = (Box::new(body.changes.clone()), body.changes.chain_id(&app)?);
-    let kind = Move::MaterialChange { reason: body.reason.clone(), changes, chain_id };
-    OfferingMove::new(id, &principal, kind)?.carry_out(&app, &submission).await
+    let chain_id = submission.body.changes.chain_id(&app)?;
+    let kind = |body: &MaterialChange| {
+        let (reason, changes) = (body.reason.clone(), Box::new(body.changes.clone()));
+        Move::MaterialChange { reason, changes, chain_id }
+    };
+    act(&app, id, &principal, &submission, kind).await
 }
 
 impl Change for OfferingMove {
@@ -296,8 +294,8 @@ impl Change for OfferingMove {
             Move::Cancel { reason } => {
                 let request = Request { offering_id: id.to_owned(), reason: reason.clone() };
                 match offering::cancel(tx, &app.settings, scope, request, &by).await? {
-                    Ended::Cancelled(offering) => *offering,
-                    Ended::Asked(asked) => return Ok((approval::waiting(&asked), Point::Accept)),
+                    CancelResult::Cancelled(offering) => *offering,
+                    CancelResult::AwaitsApproval(approval) => return Ok((approval::waiting(&approval), Point::Accept)),
                 }
             }
             Move::MaterialChange { reason, changes, chain_id } => {

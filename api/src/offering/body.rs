@@ -14,13 +14,13 @@ use crate::http::error::{Problem, Result};
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = OfferingMoved)]
 #[serde(deny_unknown_fields)]
-pub struct Nothing {}
+pub struct Empty {}
 
 /// The request body with an optional reason.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = OfferingRemark)]
 #[serde(deny_unknown_fields)]
-pub struct Remark {
+pub struct OptionalReason {
     #[schema(nullable = false, min_length = 1, max_length = 500)]
     pub reason: Option<String>,
 }
@@ -29,7 +29,7 @@ pub struct Remark {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = OfferingWhy)]
 #[serde(deny_unknown_fields)]
-pub struct Why {
+pub struct RequiredReason {
     /// The reason, which the history shows.
     #[schema(min_length = 1, max_length = 500)]
     pub reason: String,
@@ -39,7 +39,7 @@ pub struct Why {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = OfferingWish)]
 #[serde(deny_unknown_fields)]
-pub struct Wish {
+pub struct RequestedChanges {
     #[schema(min_length = 1, max_length = 500)]
     pub comment: String,
 }
@@ -48,7 +48,7 @@ pub struct Wish {
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = OfferingMaterialChange)]
 #[serde(deny_unknown_fields)]
-pub struct NewTerms {
+pub struct MaterialChange {
     #[schema(min_length = 1, max_length = 500)]
     pub reason: String,
     /// The changed terms.
@@ -56,25 +56,25 @@ pub struct NewTerms {
     pub changes: Terms,
 }
 
-impl Form for Nothing {
+impl Form for Empty {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         Ok(())
     }
 }
 
-impl Form for Remark {
+impl Form for OptionalReason {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         self.reason.as_deref().map_or(Ok(()), check_reason)
     }
 }
 
-impl Form for Why {
+impl Form for RequiredReason {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.reason)
     }
 }
 
-impl Form for Wish {
+impl Form for RequestedChanges {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         check_reason(&self.comment).map_err(|_| {
             Problem::field("/comment", "length_out_of_range", "The comment must have 1 to 500 characters.")
@@ -82,7 +82,7 @@ impl Form for Wish {
     }
 }
 
-impl Form for NewTerms {
+impl Form for MaterialChange {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let issuer = match self.changes.issuer_id {
             Some(_) => {

@@ -60,7 +60,7 @@ pub fn item(d: &Document) -> Item {
 /// The documents of an offering, by kind, newest version first.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingDocuments)]
-pub struct Papers {
+pub struct DocumentList {
     data: Vec<Item>,
 }
 
@@ -70,24 +70,24 @@ pub struct Papers {
 #[utoipa::path(
     get,
     path = "/v1/offerings/{id}/documents",
-    responses((status = 200, body = Papers)),
+    responses((status = 200, body = DocumentList)),
 )]
 pub async fn list(
     State(app): State<App>,
     Path(id): Path<String>,
     principal: Option<Extension<Principal>>,
-) -> Result<Json<Papers>> {
+) -> Result<Json<DocumentList>> {
     let mut tx = app.db.read().await?;
     find_visible(&mut tx, &seeing(principal.as_deref()), &id).await?;
     let data = document::list(&mut tx, &id).await?.iter().map(item).collect();
-    Ok(Json(Papers { data }))
+    Ok(Json(DocumentList { data }))
 }
 
 /// The document to add.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = NewOfferingDocument)]
 #[serde(deny_unknown_fields)]
-pub struct Paper {
+pub struct NewDocument {
     kind: Kind,
     #[schema(min_length = 1, max_length = 200, example = "What may go wrong")]
     title: String,
@@ -95,7 +95,7 @@ pub struct Paper {
     #[schema(max_length = 2000, pattern = "^https://")]
     url: String,
     #[serde(skip)]
-    asked: Option<(String, Scope)>,
+    target: Option<(String, Scope)>,
 }
 
 /// Add a document to an offering.
@@ -104,7 +104,7 @@ pub struct Paper {
 #[utoipa::path(
     post,
     path = "/v1/offerings/{id}/documents",
-    request_body = Paper,
+    request_body = NewDocument,
     params(IdempotencyKey),
     responses((status = 201, body = Item)),
     extensions(("x-codes" = json!(["invalid_state"]))),
@@ -113,13 +113,13 @@ pub async fn add(
     State(app): State<App>,
     id: Path<String>,
     principal: Principal,
-    mut submission: Submission<Paper>,
+    mut submission: Submission<NewDocument>,
 ) -> Result<Response> {
-    submission.body.asked = Some((checked(id)?, running(&principal)));
+    submission.body.target = Some((checked(id)?, running(&principal)));
     idempotency::once(&app, &submission).await
 }
 
-impl Form for Paper {
+impl Form for NewDocument {
     fn check(&self, _: DateTime<Utc>) -> Result<()> {
         let title = &self.title;
         let is_title = TITLE_CHARACTERS.contains(&title.trim().chars().count()) && !title.chars().any(char::is_control);
@@ -130,9 +130,9 @@ impl Form for Paper {
     }
 }
 
-impl ChangeRequest for Paper {
+impl ChangeRequest for NewDocument {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((id, scope)) = &self.asked else { return Err(unnamed()) };
+        let Some((id, scope)) = &self.target else { return Err(unnamed()) };
         let sha256 = format!("{:x}", self.sha256.0);
         let new = New { kind: self.kind, title: self.title.trim(), sha256: &sha256, url: &self.url };
         let stored = offering::add_document(tx, scope, id, new, &by).await?;

@@ -4,7 +4,7 @@ use alloy_primitives::U256;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
-use muniment_domain::holding::{self, Holder, Words};
+use muniment_domain::holding::{self, Holder, HolderSearch};
 use muniment_domain::{money, token_read};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -40,7 +40,7 @@ pub async fn list(
         let detail = format!("The parameter q can have at most {WORDS_CHARACTERS_MAX} characters.");
         return Err(Problem::new(Code::InvalidParameter, detail));
     }
-    let words = Words { part, names: !principal.0.is_masked() };
+    let words = HolderSearch { part, names: !principal.0.is_masked() };
     let mut tx = app.db.read().await?;
     let offering = offering::find_run_by(&mut tx, &principal, &id).await?;
     let (rows, total) = holding::page(&mut tx, &id, &words, page.limit, page.offset()).await?;

@@ -36,7 +36,7 @@ use crate::http::version::{IfAnyMatch, OptionalSeen};
 pub struct Draft {
     terms: Terms,
     #[serde(skip)]
-    whose: Option<(String, Audience)>,
+    owner: Option<(String, Audience)>,
     #[serde(skip)]
     chain_id: Option<i64>,
 }
@@ -74,7 +74,7 @@ pub async fn create(
         (false, _, Some(own)) => own,
     };
     let audience = if principal.is_staff() { Audience::Staff } else { Audience::Org };
-    body.whose = Some((issuer_id, audience));
+    body.owner = Some((issuer_id, audience));
     body.chain_id = body.terms.chain_id(&app)?;
     idempotency::once(&app, &submission).await
 }
@@ -87,7 +87,7 @@ impl Form for Draft {
 
 impl ChangeRequest for Draft {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some((issuer_id, audience)) = self.whose.clone() else { return Err(unnamed()) };
+        let Some((issuer_id, audience)) = self.owner.clone() else { return Err(unnamed()) };
         let mut draft = Offering { issuer_id, ..Offering::default() };
         self.terms.clone().apply(self.chain_id, &mut draft);
         let stored = offering::create(tx, draft, &by).await?;
@@ -129,11 +129,11 @@ impl ToSchema for Draft {
 pub struct Change {
     terms: Terms,
     #[serde(skip)]
-    asked: Option<Asked>,
+    target: Option<Target>,
 }
 
 #[derive(Debug)]
-struct Asked {
+struct Target {
     id: String,
     scope: Scope,
     audience: Audience,
@@ -162,7 +162,7 @@ pub async fn change(
     let id = checked(id)?;
     let audience = if principal.is_staff() { Audience::Staff } else { Audience::Org };
     let chain_id = submission.body.terms.chain_id(&app)?;
-    submission.body.asked = Some(Asked { id, scope: running(&principal), audience, chain_id, seen });
+    submission.body.target = Some(Target { id, scope: running(&principal), audience, chain_id, seen });
     idempotency::once(&app, &submission).await
 }
 
@@ -177,10 +177,10 @@ impl Form for Change {
 
 impl ChangeRequest for Change {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some(asked) = &self.asked else { return Err(unnamed()) };
-        let apply = |o: &mut Offering| self.terms.clone().apply(asked.chain_id, o);
-        let o = offering::change(tx, &asked.scope, &asked.id, asked.seen, apply, &by).await?;
-        answer(app, tx, &o, asked.audience, 200).await
+        let Some(target) = &self.target else { return Err(unnamed()) };
+        let apply = |o: &mut Offering| self.terms.clone().apply(target.chain_id, o);
+        let o = offering::change(tx, &target.scope, &target.id, target.seen, apply, &by).await?;
+        answer(app, tx, &o, target.audience, 200).await
     }
 
     fn etag(answer: &Answer) -> Option<String> {

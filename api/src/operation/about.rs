@@ -1,4 +1,4 @@
-//! What an operation does, in words.
+//! The description of an operation as a sentence for people.
 
 use alloy_primitives::utils::format_units;
 use muniment_domain::offering::Named;
@@ -7,14 +7,14 @@ use serde::Serialize;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-/// What an operation does: `Mint 12500.00 ACME to 3 holders`.
+/// The description of an operation: `Mint 12500.00 ACME to 3 holders`.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationInWords)]
-pub struct About {
+pub struct Description {
     /// The verb with its object.
     #[schema(example = "Mint")]
     verb: &'static str,
-    /// How much, as a decimal. Null where no quantity is named.
+    /// The quantity as a decimal. Null if the operation has none.
     #[schema(example = "12500.00")]
     quantity: Option<String>,
     /// The symbol of the token.
@@ -28,7 +28,7 @@ pub struct About {
 }
 
 /// The sentence of an operation. `items` is the number of its subjects.
-pub fn of(op: &Operation, offering: Option<&Named>, items: i64) -> About {
+pub fn of(op: &Operation, offering: Option<&Named>, items: i64) -> Description {
     let payload = &op.payload.0;
     let symbol = offering.map(|offering| offering.token_symbol.clone());
     let decimals = offering.and_then(|offering| u8::try_from(offering.token_decimals).ok()).unwrap_or_default();
@@ -70,7 +70,7 @@ pub fn of(op: &Operation, offering: Option<&Named>, items: i64) -> About {
         Kind::AuditDeclaration => ("Declare the audit report of a payout of", None, token),
     };
     let symbol = symbol.filter(|_| quantity.is_some());
-    About { verb, quantity, symbol, rest, subjects: items }
+    Description { verb, quantity, symbol, rest, subjects: items }
 }
 
 fn to_holders(count: i64) -> String {

@@ -1,4 +1,4 @@
-//! What a person can do about an operation, as the answer shows it.
+//! The actions of a person on an operation.
 
 use muniment_domain::operation::Operation;
 use muniment_domain::step::Step;
@@ -13,7 +13,7 @@ pub struct Action {
     /// `mark_confirmed`, `retry`, `speed_up`, `cancel`, `close_nonce` or `abandon`.
     #[schema(example = "retry")]
     action: &'static str,
-    /// Whether it is possible now, according to the database.
+    /// Whether the action is possible now, according to the database.
     allowed: bool,
     /// What it would do; or, if it is not possible, why.
     #[schema(example = "Asks the chain first, and then signs again.")]

@@ -245,10 +245,10 @@ pub struct Short {
     predicted_address: Option<String>,
     /// The code of the reason why the operation waits; `/errors/{code}` explains it. Null if it does not wait.
     blocked_reason: Option<String>,
-    /// What it waits for, for people.
+    /// The reason why it waits, as text.
     #[schema(example = "The key is being exchanged.")]
     blocked_detail: Option<String>,
-    error: Option<record::Trouble>,
+    error: Option<record::OperationError>,
     requested_by: String,
     created_at: Instant,
     submitted_at: Option<Instant>,
@@ -288,7 +288,7 @@ pub fn short(app: &App, op: &Operation) -> Short {
     }
 }
 
-/// Where the token of a deployment will stand, known before anything is sent.
+/// The predicted address of the token of a deployment.
 pub fn predicted_address(op: &Operation) -> Option<String> {
     let address = op.payload.0["predicted_address"].as_str()?;
     address.parse::<alloy_primitives::Address>().ok().map(|address| address.to_checksum(None))

@@ -54,7 +54,7 @@ pub struct Full {
     /// The suggested next action of an operator: `action` and `why`. Nothing happens automatically.
     #[schema(value_type = Option<Object>, example = json!({ "action": "retry", "why": "The nonce is still open." }))]
     suggested_action: Option<Value>,
-    /// What a person can do now, and what not, each with its reason.
+    /// The actions of a person, with the reason why each is possible or not.
     actions: Vec<Action>,
     approval_id: Option<String>,
     /// The Idempotency-Key of the request.
@@ -62,7 +62,7 @@ pub struct Full {
     request_id: Option<String>,
     history: Vec<TransitionView>,
     /// The accepted operator commands.
-    wishes: Vec<Wished>,
+    wishes: Vec<OperatorCommand>,
 }
 
 /// The number of attempts.
@@ -104,14 +104,14 @@ pub fn full(app: &App, parts: Parts) -> Result<Full> {
         idempotency_key: op.idempotency_key.as_deref().map(|key| idempotency::key_only(key).to_owned()),
         request_id: op.request_id.clone(),
         history: parts.history.iter().map(transition).collect(),
-        wishes: parts.wishes.iter().map(wish).collect(),
+        wishes: parts.wishes.iter().map(command).collect(),
     })
 }
 
 /// The error of an operation.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationTrouble)]
-pub struct Trouble {
+pub struct OperationError {
     /// The stage at which it failed.
     stage: Option<Stage>,
     #[schema(example = "reverted")]
@@ -126,8 +126,8 @@ pub struct Trouble {
 }
 
 /// The error of an operation, if there is one.
-pub fn problem(op: &Operation) -> Option<Trouble> {
-    Some(Trouble {
+pub fn problem(op: &Operation) -> Option<OperationError> {
+    Some(OperationError {
         stage: op.error_stage,
         code: op.error_code.clone()?,
         message: op.error_message.clone(),
@@ -153,7 +153,7 @@ struct View {
     args_summary: Value,
     contract_address: Typed,
     status: step::State,
-    error: Option<Trouble>,
+    error: Option<OperationError>,
     outcome: Option<Outcome>,
     /// The operation number on the contract.
     op_number: Option<i64>,
@@ -210,7 +210,7 @@ fn concerns(op: &Operation, step: &Step) -> bool {
 /// An accepted operator command that a worker carries out later.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Command)]
-struct Wished {
+struct OperatorCommand {
     kind: WishKind,
     actor: String,
     reason: String,
@@ -225,18 +225,18 @@ struct Wished {
     detail: Option<String>,
 }
 
-fn wish(wish: &Command) -> Wished {
-    Wished {
-        kind: wish.kind,
-        actor: wish.actor.clone(),
-        reason: wish.reason.clone(),
-        bulk_id: wish.bulk_id.clone(),
-        bump_percent: wish.bump_percent,
-        asked_at: Instant(wish.created_at),
-        due_at: Instant(wish.due_at),
-        done_at: wish.done_at.map(Instant),
-        outcome: wish.outcome.clone(),
-        detail: wish.detail.clone(),
+fn command(command: &Command) -> OperatorCommand {
+    OperatorCommand {
+        kind: command.kind,
+        actor: command.actor.clone(),
+        reason: command.reason.clone(),
+        bulk_id: command.bulk_id.clone(),
+        bump_percent: command.bump_percent,
+        asked_at: Instant(command.created_at),
+        due_at: Instant(command.due_at),
+        done_at: command.done_at.map(Instant),
+        outcome: command.outcome.clone(),
+        detail: command.detail.clone(),
     }
 }
 
@@ -257,7 +257,7 @@ struct Candidate {
     signed_at: Instant,
     /// When the transaction was first sent. Null if it was not.
     broadcast_at: Option<Instant>,
-    /// How often the transaction was sent.
+    /// The number of sends of the transaction.
     sends: i64,
     /// The last answer of a node to the transaction.
     last_answer: Option<String>,

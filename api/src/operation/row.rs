@@ -1,4 +1,4 @@
-//! An operation as the list shows it: what it does, and what the chain says about it.
+//! An operation of the list, with its description and its state on the chain.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use muniment_domain::{attempt, offering, operation_item, step};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::about::{self, About};
+use super::about::{self, Description};
 use super::{Short, short};
 use crate::app::App;
 use crate::field::address::Typed;
@@ -22,10 +22,10 @@ use crate::field::address::Typed;
 pub struct Row {
     #[serde(flatten)]
     short: Short,
-    /// What it does, in words.
-    about: About,
+    /// The description of the operation.
+    about: Description,
     offering_name: Option<String>,
-    /// What the chain shows of it.
+    /// The state on the chain.
     on_chain: OnChain,
     /// The address of the signer. Null before it is signed.
     signer_address: Option<Typed>,
@@ -43,7 +43,7 @@ pub struct Row {
     confirmations: Option<i64>,
 }
 
-/// What the chain says about an operation, as far as a worker has seen it.
+/// The state of an operation on the chain, as a worker last saw it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = OperationOnChain)]
 #[serde(rename_all = "snake_case")]

@@ -24,7 +24,7 @@ use crate::http::instant::Instant;
 
 const LIMIT_DEFAULT: i64 = 100;
 const LIMIT_MAX: i64 = 500;
-/// As many as one request may retry.
+/// Operations that one request can retry.
 const OPERATIONS_MAX: usize = 500;
 
 /// The request body.

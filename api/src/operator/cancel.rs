@@ -38,9 +38,9 @@ pub struct Body {
 #[schema(as = CancelMode)]
 #[serde(rename_all = "snake_case")]
 enum Mode {
-    /// Nothing was signed: it ends.
+    /// End an operation of which nothing was signed.
     Unsent,
-    /// Its nonce is burnt by a transfer of nothing.
+    /// Use its nonce for an empty transfer.
     Noop,
 }
 
@@ -53,7 +53,7 @@ impl Form for Body {
 /// Cancel an operation.
 ///
 /// Answers 202. An unsent operation ends at once, or after a second person approves if it was retried before. To cancel a nonce, a worker
-/// sends a transfer of nothing; the chain decides which transaction is included.
+/// sends an empty transfer with the same nonce; the chain decides which transaction is included.
 #[utoipa::path(
     post,
     path = "/blockchain/operations/{id}/cancel",
@@ -72,20 +72,20 @@ pub async fn handle(
     let reason = submission.body.reason.as_str();
     match submission.body.mode {
         Mode::Unsent => {
-            let unsent = Unsent { id: &id, reason, is_person: principal.0.is_person() };
+            let unsent = CancelUnsent { id: &id, reason, is_person: principal.0.is_person() };
             idempotency::perform(&app, &submission, &unsent).await
         }
-        Mode::Noop => idempotency::perform(&app, &submission, &Noop { id: &id, reason }).await,
+        Mode::Noop => idempotency::perform(&app, &submission, &CancelNonce { id: &id, reason }).await,
     }
 }
 
-struct Unsent<'a> {
+struct CancelUnsent<'a> {
     id: &'a str,
     reason: &'a str,
     is_person: bool,
 }
 
-impl Change for Unsent<'_> {
+impl Change for CancelUnsent<'_> {
     type Decision = Operation;
 
     async fn decide(&self, app: &App) -> Result<Operation> {
@@ -116,12 +116,12 @@ impl Change for Unsent<'_> {
     }
 }
 
-struct Noop<'a> {
+struct CancelNonce<'a> {
     id: &'a str,
     reason: &'a str,
 }
 
-impl Change for Noop<'_> {
+impl Change for CancelNonce<'_> {
     type Decision = ();
 
     async fn decide(&self, _: &App) -> Result<()> {

@@ -37,8 +37,8 @@ impl Form for Body {
 
 /// Accept the new history of a halted chain.
 ///
-/// For a chain whose final block vanished. The approval names the last block that both histories have. When another admin approves it, the
-/// platform begins there again: what was confirmed above is sent again with the same nonces, and every token is read again.
+/// For a chain that replaced a final block. The approval names the last block that both histories have. When another admin approves it, the
+/// platform continues after that block: it sends later confirmed transactions again with the same nonces, and reads every token again.
 #[utoipa::path(
     post,
     path = "/blockchain/chains/{chain_id}/accept-history",
@@ -48,7 +48,7 @@ impl Form for Body {
     extensions(("x-codes" = json!(["not_found", "invalid_state", "operation_in_progress", "unknown_chain", "chain_unavailable"]))),
 )]
 pub async fn accept(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    // One spelling for each number.
+    // Each number has one spelling only.
     let chain_id = id.parse::<i64>().ok().filter(|number| number.to_string() == id);
     let chain_id = chain_id.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no chain {id}.")))?;
     idempotency::perform(&app, &submission, &Accept { chain_id, reason: &submission.body.reason }).await

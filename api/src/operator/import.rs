@@ -9,7 +9,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_workflows::reconciliation::import::{self, Call, Found, Match, Origin};
+use muniment_workflows::reconciliation::import::{self, Call, Match, Origin, UnknownCalls};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -23,7 +23,7 @@ use crate::field::address::Typed;
 use crate::http::error::{Problem, Result};
 use crate::http::pages::Parameters;
 
-/// How many calls one request acknowledges.
+/// Calls that one request acknowledges.
 const NAMES_MAX: usize = 500;
 
 /// The calls of a signer that the database does not know, in the order of the chain.
@@ -34,7 +34,7 @@ pub struct View {
     first_block: Option<u64>,
     /// The last of the searched blocks.
     last_block: Option<u64>,
-    /// Whether none is left to decide about, so that the signer can be resumed.
+    /// Whether every call is decided, so that the signer can be resumed.
     is_settled: bool,
     #[schema(max_items = 10000)]
     data: Vec<UnknownCall>,
@@ -43,7 +43,7 @@ pub struct View {
 /// A call that the database did not sign.
 #[derive(Serialize, ToSchema)]
 struct UnknownCall {
-    /// The name to acknowledge it by: its transaction hash.
+    /// The name for an acknowledgement: its transaction hash.
     #[schema(example = "0xabababababababababababababababababababababababababababababababab")]
     name: String,
     block_number: u64,
@@ -53,12 +53,12 @@ struct UnknownCall {
     function: String,
     /// The contract that was called.
     target: Option<Typed>,
-    /// What it is to the platform, for people.
+    /// Its relation to the platform, as text.
     #[schema(example = "unknown: the deployment of off_01jc8yq3k5e9v8w2m4n6p7r9st")]
     detail: String,
-    /// Whether nothing is left to decide about it.
+    /// Whether it is decided.
     is_settled: bool,
-    /// Whether it matches nothing here, so that it must be acknowledged by its name.
+    /// Whether it matches nothing and must be acknowledged by its name.
     needs_acknowledgement: bool,
     /// The lines of a mint.
     lines: Vec<UnknownLine>,
@@ -67,7 +67,7 @@ struct UnknownCall {
 /// A line of a mint that the database did not sign.
 #[derive(Serialize, ToSchema)]
 struct UnknownLine {
-    /// The name to acknowledge it by: the transaction hash, a colon and the number of the line.
+    /// The name for an acknowledgement: the transaction hash, a colon and the number of the line.
     #[schema(example = "0xabababababababababababababababababababababababababababababababab:3")]
     name: String,
     /// The wallet that received the units.
@@ -75,15 +75,15 @@ struct UnknownLine {
     /// The minted units.
     #[schema(example = "12500")]
     units: String,
-    /// The subscription that it matches, for people.
+    /// The matching subscription, as text.
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     detail: String,
-    /// Whether it matches no subscription, so that it must be acknowledged by its name.
+    /// Whether it matches no subscription and must be acknowledged by its name.
     needs_acknowledgement: bool,
 }
 
 impl View {
-    fn of(found: &Found) -> Self {
+    fn of(found: &UnknownCalls) -> Self {
         Self {
             first_block: found.blocks.map(|(first, _)| first),
             last_block: found.blocks.map(|(_, last)| last),
@@ -95,7 +95,7 @@ impl View {
 
 impl UnknownCall {
     fn of(call: &Call) -> Self {
-        let lines = match &call.standing {
+        let lines = match &call.origin {
             Origin::Page(_, _, lines) => lines.as_slice(),
             _ => &[],
         };
@@ -143,7 +143,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
 pub struct Body {
     #[schema(max_length = 500)]
     reason: String,
-    /// The names of calls and lines that match nothing here and are right all the same.
+    /// The names of calls and lines to accept although they match nothing.
     #[serde(default)]
     #[schema(max_items = 500, example = json!(["0xabababababababababababababababababababababababababababababababab:3"]))]
     acknowledge: Vec<String>,
@@ -168,8 +168,8 @@ impl Form for Body {
 
 /// Import the calls of a signer that the database does not know.
 ///
-/// Writes each call that matches the platform's own work as a confirmed operation, and keeps that the named ones are acknowledged. Nothing
-/// is sent. The answer shows what is left; a signer is resumed when nothing is.
+/// Stores each call that matches the platform's data as a confirmed operation, and stores the acknowledgement of the named ones. Nothing is
+/// sent. The answer shows the calls that are left; a signer can be resumed when there are none.
 #[utoipa::path(
     post,
     path = "/blockchain/signers/{id}/import-calls",
@@ -191,11 +191,11 @@ struct Import<'a> {
 }
 
 impl Change for Import<'_> {
-    type Decision = Found;
+    type Decision = UnknownCalls;
 
     /// Each call is imported in a commit of its own, with a claim on its hash. So a request that is repeated after a crash goes on where
     /// the first one ended.
-    async fn decide(&self, app: &App) -> Result<Found> {
+    async fn decide(&self, app: &App) -> Result<UnknownCalls> {
         let network = import::network_of(&app.desk, self.id).await?;
         let names: Vec<_> = self.body.acknowledge.iter().filter_map(|name| import::parse_name(name)).collect();
         import::acknowledge(&app.desk, network, self.id, &names, self.actor).await?;
@@ -203,7 +203,13 @@ impl Change for Import<'_> {
         Ok(import::find(&app.desk, network, self.id).await?)
     }
 
-    async fn apply(&self, _: &App, _: &mut Tx, found: Found, _: Requester) -> muniment_domain::Result<(Answer, Point)> {
+    async fn apply(
+        &self,
+        _: &App,
+        _: &mut Tx,
+        found: UnknownCalls,
+        _: Requester,
+    ) -> muniment_domain::Result<(Answer, Point)> {
         let body = json!(View::of(&found)).to_string();
         Ok((Answer { status: 200, location: None, body }, Point::Adopt))
     }

@@ -1,4 +1,4 @@
-//! `GET /blockchain/signers/{id}/nonces`: what stands at each nonce around the next one, in our books and on the chain.
+//! `GET /blockchain/signers/{id}/nonces`: the nonces around the next one, in the database and on the chain.
 
 use std::collections::BTreeSet;
 
@@ -17,9 +17,9 @@ use crate::http::instant::Instant;
 use crate::http::pages::Parameters;
 use crate::operation::row::{self, Row};
 
-/// How many used nonces are shown before the first open one.
+/// Used nonces that are shown before the first open one.
 const USED: i64 = 8;
-/// How many nonces are shown at most. A lane has fewer in flight.
+/// The maximum number of nonces that are shown. A lane has fewer in flight.
 const NONCES_MAX: i64 = 128;
 
 /// The nonces of a signer around the next one.
@@ -36,39 +36,39 @@ pub struct SignerNonces {
 #[schema(as = SignerNonce)]
 struct Nonce {
     nonce: i64,
-    /// What is known of it.
+    /// Its state.
     state: NonceState,
-    /// The operation that holds it. Null if none does.
+    /// The operation that uses it. Null if there is none.
     operation_id: Option<String>,
     /// The number of transactions that we signed with it. At most one of them is ever included.
     transactions: i64,
     /// When the first of them was signed.
     signed_at: Option<Instant>,
-    /// When one of them was last sent.
+    /// When one of them was sent last.
     sent_at: Option<Instant>,
     /// The foreign transaction that used it.
     #[schema(example = "0xabababababababababababababababababababababababababababababababab")]
     foreign_tx_hash: Option<String>,
 }
 
-/// What is known of a nonce.
+/// The state of a nonce.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, ToSchema)]
 #[schema(as = SignerNonceState)]
 #[serde(rename_all = "snake_case")]
 enum NonceState {
-    /// A final block has it.
+    /// It is used in a final block.
     Final,
-    /// A block has it that is not final.
+    /// It is used in a block that is not final.
     Included,
     /// A node shows it as pending.
     Pending,
-    /// It is signed, and no node shows it.
+    /// It is signed, and no node knows it.
     Signed,
-    /// It was sent, and no node shows it, so that nothing behind it can be included.
+    /// It was sent, and no node knows it. No higher nonce can be included.
     Gap,
     /// A foreign transaction used it.
     Foreign,
-    /// The chain shows it as used, and our books do not say by what.
+    /// It is used on the chain, and the database does not know by which transaction.
     Unknown,
     /// It is free: the next transaction is signed with it.
     Next,
@@ -95,7 +95,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
     let ids: BTreeSet<&str> = signed.iter().map(|nonce| nonce.operation_id.as_str()).collect();
     let ops = operation::find_all(&mut tx, &ids.into_iter().collect::<Vec<_>>()).await?;
     let operations = row::rows(&app, &mut tx, &ops).await?;
-    // Before the lane's first use its nonces are nobody's business.
+    // A lane that was never used has no nonces.
     let known = signed.first().map(|nonce| nonce.nonce).into_iter().chain(foreign.first().map(|nonce| nonce.nonce));
     let first = known.min().unwrap_or(lane.next_nonce);
     let data = (first..=next).map(|nonce| item(&lane, nonce, &signed, &foreign)).collect();
@@ -125,7 +125,7 @@ fn state(lane: &Lane, nonce: i64, ours: Option<&Signed>, is_foreign: bool) -> No
             () => NonceState::Next,
         };
     };
-    // The chain was looked at after it was sent, so that it could have been seen.
+    // The chain was read after the send, so a node could have shown it.
     let looked = ours.sent_at.is_some_and(|sent| lane.observed_at.is_some_and(|seen| sent < seen));
     match () {
         () if is_foreign => NonceState::Foreign,
@@ -183,7 +183,7 @@ mod tests {
         assert_eq!(at(3, 9, Some(7), 1), NonceState::Included);
         assert_eq!(at(5, 9, None, 1), NonceState::Pending);
         assert_eq!(at(6, 9, None, 1), NonceState::Gap);
-        assert_eq!(at(6, -1, None, 1), NonceState::Signed, "the chain was not looked at since");
+        assert_eq!(at(6, -1, None, 1), NonceState::Signed, "the chain was not read since");
         assert_eq!(at(8, 9, None, 1), NonceState::Signed);
         assert_eq!(state(&lane(), 3, None, false), NonceState::Unknown);
         assert_eq!(state(&lane(), 3, None, true), NonceState::Foreign);

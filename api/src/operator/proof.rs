@@ -12,7 +12,7 @@ use crate::app::App;
 use crate::http::error::{Problem, Result};
 use crate::http::pages::Parameters;
 
-/// What a transaction proves.
+/// The proof of an operation by a transaction.
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationProof)]
 pub struct Proof {
@@ -33,7 +33,7 @@ struct Item {
     group: i64,
     /// Whether the check passed.
     passed: bool,
-    /// What was found.
+    /// The finding.
     detail: String,
 }
 

@@ -108,8 +108,8 @@ struct Check {
 ///
 /// Marking it confirmed needs a transaction that proves the effect and answers 200. A retry answers 202, or 200 if the operation was
 /// already executed. Abandoning answers 200, or 202 with an approval if a second person must decide.
-/// `close_nonce` is for a sent operation whose nonce the chain shows as used although nothing explains it. It answers 202 with an approval.
-/// The operation then needs a retry, which takes a new nonce, unless the contract had executed it.
+/// `close_nonce` is for a sent operation whose nonce is used on the chain by an unknown transaction. It answers 202 with an approval. The
+/// operation then needs a retry, which takes a new nonce, unless the contract had executed it.
 #[utoipa::path(
     post,
     path = "/blockchain/operations/{id}/reconcile",
@@ -179,7 +179,7 @@ struct Abandon<'a> {
 impl Change for Abandon<'_> {
     type Decision = Examined;
 
-    // Asked before the second person is, too: what cannot be given up now is not asked for.
+    // The check also runs before the request for an approval, so that an impossible abandonment is refused at once.
     async fn decide(&self, app: &App) -> Result<Examined> {
         Ok(abandon::examine(&app.desk, self.id).await?)
     }

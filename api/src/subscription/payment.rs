@@ -71,7 +71,7 @@ pub struct Refund {
     path = "/v1/subscriptions/{id}/payments",
     request_body = Body,
     params(IdempotencyKey),
-    responses((status = 201, body = Entered)),
+    responses((status = 201, body = RecordedPayment)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn payments(
@@ -88,7 +88,7 @@ pub async fn payments(
     path = "/v1/subscriptions/{id}/refund",
     request_body = Refund,
     params(IdempotencyKey),
-    responses((status = 200, body = Entered)),
+    responses((status = 200, body = RecordedPayment)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
 pub async fn refund(
@@ -162,7 +162,7 @@ fn check_reference(text: &str) -> Result<()> {
 
 async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain::Result<Answer> {
     let (_, subscription) = shown(tx, &Scope::All, &payment.subscription_id).await?;
-    let body = json!(Entered {
+    let body = json!(RecordedPayment {
         id: payment.id.clone(),
         subscription_id: payment.subscription_id.clone(),
         kind: payment.kind,
@@ -238,7 +238,7 @@ pub fn line(p: &Payment) -> Line {
 /// The recorded payment with the subscription.
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaymentEntered)]
-pub struct Entered {
+pub struct RecordedPayment {
     #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
     id: String,
     subscription_id: String,

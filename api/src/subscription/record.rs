@@ -1,6 +1,7 @@
 //! A subscription as lists and details show it.
 
 use chrono::{DateTime, Utc};
+use muniment_domain::investor::Status as KycStatus;
 use muniment_domain::money::{self, Money};
 use muniment_domain::operation;
 use muniment_domain::subscription::{Listed, PaymentStatus, Status};
@@ -39,10 +40,10 @@ pub struct View {
     cooling_off: CoolingOff,
     cooling_off_expires_at: Instant,
     reconfirm_by: Option<Instant>,
-    payment: Paid,
+    payment: PaymentState,
     /// The conditions for the mint.
     gates: Vec<Gate>,
-    mint: Minted,
+    mint: MintState,
     accepted_at: Option<Instant>,
     version: i64,
     created_at: Instant,
@@ -60,7 +61,7 @@ struct CoolingOff {
 /// The payment status.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SubscriptionPayment)]
-struct Paid {
+struct PaymentState {
     status: PaymentStatus,
     due_at: Option<Instant>,
     /// The received amount.
@@ -100,7 +101,7 @@ enum GateCode {
 /// The progress of the mint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SubscriptionMint)]
-struct Minted {
+struct MintState {
     /// `none`, `pending`, `submitted`, `failed`, `needs_attention` or `minted`.
     #[schema(example = "none")]
     status: &'static str,
@@ -137,7 +138,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
         cooling_off: CoolingOff { expires_at, active: is_cooling_off(row, now) },
         cooling_off_expires_at: expires_at,
         reconfirm_by: s.reconfirm_by.map(Instant),
-        payment: Paid {
+        payment: PaymentState {
             status: s.payment_status(),
             due_at: s.payment_due_at.map(Instant),
             received_amount: money(s.received_amount),
@@ -147,7 +148,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
             reference: s.id.clone(),
         },
         gates: gates(row, now),
-        mint: Minted {
+        mint: MintState {
             status: mint_status(row),
             operation_id: s.mint_operation_id.as_ref().or(row.live_operation_id.as_ref()).cloned(),
             tx_hash: s.mint_tx_hash.map(|hash| hash.to_string()),
@@ -177,7 +178,7 @@ fn gates(row: &Listed, now: DateTime<Utc>) -> Vec<Gate> {
         (GateCode::CoolingOffActive, !is_cooling_off(row, now)),
         (GateCode::ReconfirmationRequired, s.status != Status::PendingReconfirmation),
         (GateCode::PaymentRequired, taken || s.net_received() == s.amount),
-        (GateCode::KycRequired, s.status == Status::Minted || row.kyc_status == "approved"),
+        (GateCode::KycRequired, s.status == Status::Minted || row.kyc_status == KycStatus::Approved),
         (GateCode::WalletRequired, s.wallet_address.is_some()),
         (GateCode::WalletUnverified, taken || row.wallet_verified_at.is_some()),
         (GateCode::AcceptanceRequired, taken),

@@ -14,7 +14,7 @@ use crate::{Code, Error, Result};
 pub enum Scope {
     /// All distributions.
     All,
-    /// Those with an entitlement of this user, and those of this issuer's offerings.
+    /// Distributions with an entitlement of this user, and distributions of this issuer's offerings.
     Own {
         /// The user, if an investor.
         user_id: Option<String>,

@@ -23,7 +23,8 @@ pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitleme
 /// The entitlements of a distribution that are neither paid nor excluded, in the order of wallets.
 pub async fn unpaid(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
-         where distribution_id = $1 and status not in ('paid', 'excluded') order by wallet_address")
+         where distribution_id = $1 and status in :unpaid order by wallet_address")
+    .words(":unpaid", &Status::UNPAID)
     .bind(distribution_id)
     .rows(tx)
     .await
@@ -44,7 +45,7 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitle
     sql("select * from entitlements where operation_id = $1 order by line_index").bind(operation_id).rows(tx).await
 }
 
-/// What the distributor contract withholds.
+/// The entitlements whose money the distributor contract withholds.
 pub async fn withheld(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and status = 'held' and hold_reason in :withheld

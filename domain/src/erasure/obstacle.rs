@@ -1,9 +1,9 @@
 //! Obstacles to an erasure: open obligations, holdings and pending actions.
 
-use crate::Result;
 use crate::db::Tx;
 use crate::sql::sql;
 use crate::subscription::Status;
+use crate::{Result, entitlement};
 
 const IN_THE_WAY: [(&str, &str); 7] = [
     (
@@ -14,7 +14,7 @@ const IN_THE_WAY: [(&str, &str); 7] = [
     (
         "an open payment",
         "select 1 from entitlements e join distributions d on d.id = e.distribution_id where e.investor_id = $1
-         and e.status not in ('paid', 'excluded') and d.status <> 'cancelled'",
+         and e.status in :unpaid and d.status <> 'cancelled'",
     ),
     (
         "units of a token",
@@ -44,6 +44,7 @@ pub async fn obstacles(tx: &mut Tx, investor_id: &str) -> Result<Vec<&'static st
             .push(rows)
             .push(")")
             .words(":open", &Status::OPEN)
+            .words(":unpaid", &entitlement::Status::UNPAID)
             .bind(investor_id)
             .scalar(tx)
             .await?

@@ -63,8 +63,7 @@ pub async fn list(tx: &mut Tx, investor_id: &str) -> Result<Vec<Document>> {
     sql("select * from investor_documents where investor_id = $1 order by id").bind(investor_id).rows(tx).await
 }
 
-/// A consent is the investor's word for one subscription, whatever became of it: an investor who withdraws is not committed again by the
-/// same paper.
+/// A signed consent is valid for one subscription only. After a withdrawal the investor must sign a new one.
 async fn check_unused(tx: &mut Tx, document_id: &str) -> Result<()> {
     let used = sql("select id from subscriptions where consent_document_id = $1 order by id limit 1")
         .bind(document_id)

@@ -302,7 +302,7 @@ pub async fn update(tx: &mut Tx, i: &mut Investor, event: &str) -> Result<()> {
 
 /// The fields for the audit log: the status with values, personal data by name only.
 fn facts(i: &Investor) -> Facts {
-    let standing = json!({
+    let facts = json!({
         "kind": i.kind, "kyc_status": i.kyc_status, "kyc_level": i.kyc_level, "kyc_submitted_at": i.kyc_submitted_at,
         "kyc_decided_at": i.kyc_decided_at, "kyc_expires_at": i.kyc_expires_at, "kyc_reason_code": i.kyc_reason_code,
         "accreditation_status": i.accreditation_status, "accreditation_basis": i.accreditation_basis,
@@ -311,5 +311,5 @@ fn facts(i: &Investor) -> Facts {
     });
     let person = json!({ "legal_name": i.legal_name, "country": i.country, "tax_residency": i.tax_residency,
         "treaty_country": i.treaty_country, "annual_income": i.means.annual_income, "net_worth": i.means.net_worth });
-    Facts::new(standing, person)
+    Facts::new(facts, person)
 }

@@ -9,7 +9,7 @@ use crate::db::Tx;
 use crate::rows::portions;
 use crate::sql::sql;
 
-/// What is shown of the offering.
+/// The fields of the offering.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Brief {

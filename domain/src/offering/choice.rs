@@ -30,6 +30,11 @@ crate::words! {
     }
 }
 
+impl Visibility {
+    /// Lists for users who are logged in show these.
+    pub const LISTED: [Self; 2] = [Self::Public, Self::Members];
+}
+
 crate::words! {
     /// When the identity must be approved.
     KycRequirement {

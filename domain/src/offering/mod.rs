@@ -7,9 +7,9 @@ mod columns;
 mod cooling_off;
 pub mod document;
 mod list;
+mod live_mint;
 mod new;
 pub mod raise_limit;
-mod standing;
 mod state;
 pub mod terms;
 mod token;
@@ -22,8 +22,8 @@ use choice::{IssuancePolicy, KycRequirement, Template, Visibility};
 pub use list::{
     Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,
 };
+pub use live_mint::live_mint;
 pub use new::{draft, insert};
-pub use standing::live_mint;
 pub use state::{Move, Status};
 pub use token::{TokenStatus, record_deployment};
 
@@ -153,7 +153,7 @@ pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
     .await
 }
 
-/// What a list of other things shows of an offering.
+/// The fields of an offering in lists of other nouns.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Named {

@@ -7,7 +7,7 @@ use crate::db::Tx;
 use crate::investment_limit::crowdfunding_start;
 use crate::money::Money;
 use crate::sql::sql;
-use crate::{Error, Result, issuer};
+use crate::{Error, Result, issuer, subscription_state};
 
 /// Refuses an offering whose hard cap, together with the issuer's other offerings under the same exemption, exceeds the legal limit.
 /// The issuer is locked, so that of two parallel offerings that exceed it together the second is refused.
@@ -31,17 +31,17 @@ pub async fn check(tx: &mut Tx, o: &Offering) -> Result<()> {
 /// The other offerings: open ones count with their hard cap, ended ones with what was committed in the last twelve months.
 async fn elsewhere(tx: &mut Tx, o: &Offering) -> Result<i64> {
     let from = crowdfunding_start(tx.now());
-    // A test compares the statuses of subscriptions with their enum.
     sql("select cast(coalesce(sum(
              case when o.status in :selling then o.hard_cap
              else (
                  select coalesce(sum(s.amount), 0) from subscriptions s
                  where s.offering_id = o.id and s.created_at > $4
-                     and s.status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted')
+                     and s.status in :reserving
              ) end), 0) as bigint)
          from offerings o
          where o.issuer_id = $1 and o.exemption = $2 and o.id <> $3
              and o.status in :raising")
+    .words(":reserving", &subscription_state::Status::RESERVING)
     .words(":selling", &Status::SELLING)
     .words(":raising", &Status::RAISING)
     .bind((&o.issuer_id, o.exemption, &o.id, from))

@@ -65,6 +65,9 @@ impl Status {
     /// The statuses that count towards what its issuer raises.
     pub const RAISING: [Self; 5] = [Self::Open, Self::Paused, Self::Closed, Self::Settled, Self::Archived];
 
+    /// The statuses in which only its issuer, staff and existing subscribers see it.
+    pub const HIDDEN: [Self; 4] = [Self::Draft, Self::InReview, Self::Approved, Self::Cancelled];
+
     /// The status after a move; none if the move is not allowed.
     pub const fn next(self, by: Move) -> Option<Self> {
         use Status::*;
@@ -92,8 +95,8 @@ impl Status {
     }
 
     /// Whether offerings in this status can be public.
-    pub const fn is_public(self) -> bool {
-        matches!(self, Self::Open | Self::Paused | Self::Closed | Self::Settled | Self::Failed | Self::Archived)
+    pub fn is_public(self) -> bool {
+        !Self::HIDDEN.contains(&self)
     }
 
     /// Whether investors see its terms, so that they are no longer only the issuer's.
@@ -166,5 +169,12 @@ mod tests {
             (S::Cancelled, M::Archive, S::Archived),
         ];
         assert_eq!(allowed, wanted);
+    }
+
+    #[test]
+    fn only_published_offerings_are_public() {
+        use Status as S;
+        let public: Vec<_> = S::ALL.iter().copied().filter(|status| status.is_public()).collect();
+        assert_eq!(public, [S::Open, S::Paused, S::Closed, S::Settled, S::Failed, S::Archived]);
     }
 }

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::{Kind, Operation, Status};
-use crate::Result;
 use crate::db::Tx;
 use crate::sql::sql;
+use crate::{Result, step};
 
 /// The filter of the list.
 #[derive(Clone, Debug, Default)]
@@ -42,9 +42,10 @@ pub async fn attention(tx: &mut Tx, a: &Attention, limit: i64) -> Result<(i64, V
     let rows = matching("select o.*")
         .push(
             " order by coalesce((select min(s.nonce) from operation_steps s
-                where s.operation_id = o.id and s.state in ('signed', 'included')), 9223372036854775807), o.id",
+                where s.operation_id = o.id and s.state in :sent), 9223372036854775807), o.id",
         )
         .with(" limit ", limit)
+        .words(":sent", &step::State::SENT)
         .rows(tx)
         .await?;
     Ok((matched, rows))

@@ -7,7 +7,7 @@ use super::{Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::sql::sql;
-use crate::{Code, Error, Result};
+use crate::{Code, Error, Result, step};
 
 /// One operation; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Operation> {
@@ -66,8 +66,9 @@ pub async fn parked(tx: &mut Tx, of_each: i64, limit: i64) -> Result<Vec<Operati
 pub async fn asleep(tx: &mut Tx, limit: i64) -> Result<Vec<Operation>> {
     sql("select * from operations o where status = 'submitted' and next_action_at is null
              and not exists (
-                 select 1 from operation_steps s where s.operation_id = o.id and s.state in ('signed', 'included'))
+                 select 1 from operation_steps s where s.operation_id = o.id and s.state in :sent)
          order by id limit $1")
+    .words(":sent", &step::State::SENT)
     .bind(limit)
     .rows(tx)
     .await

@@ -1,4 +1,4 @@
-//! Who acts. The task of a request carries the act, and every transaction that it begins takes it over. So no handler can forget
+//! The acting person or process. The task of a request carries the act, and every transaction that it begins takes it over. So no handler can forget
 //! the audit entry or write a wrong one.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How long the database may take to answer.
+//! The time limit for an answer of the database.
 
 use std::time::Duration;
 

@@ -51,7 +51,7 @@ pub trait Row: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow> {}
 impl<T: for<'r> FromRow<'r, SqliteRow> + for<'r> FromRow<'r, PgRow>> Row for T {}
 
 /// The answer of one engine or the other.
-enum Found<S, P> {
+enum ByEngine<S, P> {
     Sqlite(S),
     Postgres(P),
 }
@@ -136,8 +136,8 @@ impl Sql {
     /// All rows.
     pub async fn rows<T: Row>(self, conn: &mut Conn) -> Result<Vec<T>> {
         let rows = match self.fetch_all(conn).await? {
-            Found::Sqlite(rows) => rows.iter().map(T::from_row).collect::<Result<_, _>>(),
-            Found::Postgres(rows) => rows.iter().map(T::from_row).collect(),
+            ByEngine::Sqlite(rows) => rows.iter().map(T::from_row).collect::<Result<_, _>>(),
+            ByEngine::Postgres(rows) => rows.iter().map(T::from_row).collect(),
         };
         Ok(rows?)
     }
@@ -145,8 +145,8 @@ impl Sql {
     /// The first row, if there is one.
     pub async fn optional<T: Row>(self, conn: &mut Conn) -> Result<Option<T>> {
         let row = match self.fetch_optional(conn).await? {
-            Found::Sqlite(row) => row.as_ref().map(T::from_row),
-            Found::Postgres(row) => row.as_ref().map(T::from_row),
+            ByEngine::Sqlite(row) => row.as_ref().map(T::from_row),
+            ByEngine::Postgres(row) => row.as_ref().map(T::from_row),
         };
         Ok(row.transpose()?)
     }
@@ -190,22 +190,22 @@ impl Sql {
 
     // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type.
 
-    async fn fetch_all(mut self, conn: &mut Conn) -> Result<Found<Vec<SqliteRow>, Vec<PgRow>>> {
+    async fn fetch_all(mut self, conn: &mut Conn) -> Result<ByEngine<Vec<SqliteRow>, Vec<PgRow>>> {
         Ok(match conn {
-            Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
+            Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn) => {
                 columns::name_stars(&mut self.text, conn).await?;
-                Found::Postgres(answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?)
+                ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?)
             }
         })
     }
 
-    async fn fetch_optional(mut self, conn: &mut Conn) -> Result<Found<Option<SqliteRow>, Option<PgRow>>> {
+    async fn fetch_optional(mut self, conn: &mut Conn) -> Result<ByEngine<Option<SqliteRow>, Option<PgRow>>> {
         Ok(match conn {
-            Conn::Sqlite(conn) => Found::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
+            Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn) => {
                 columns::name_stars(&mut self.text, conn).await?;
-                Found::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
+                ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
             }
         })
     }

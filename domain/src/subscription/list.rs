@@ -7,6 +7,7 @@ use super::{Status, Subscription};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::investor::Status as KycStatus;
 use crate::offering::{self, Offering};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
@@ -17,7 +18,7 @@ use crate::{Code, Error, Result, operation};
 pub enum Scope {
     /// All subscriptions.
     All,
-    /// Those of this user as an investor, and those in this issuer's offerings.
+    /// Subscriptions of this user as an investor, and subscriptions to this issuer's offerings.
     Own {
         /// The user, if an investor.
         user_id: Option<String>,
@@ -51,7 +52,7 @@ pub struct Listed {
     pub unit_price: i64,
     pub token_decimals: i64,
     pub accreditation_required: bool,
-    pub kyc_status: String,
+    pub kyc_status: KycStatus,
     pub wallet_verified_at: Option<DateTime<Utc>>,
     pub live_operation_id: Option<String>,
     pub live_operation_status: Option<operation::Status>,

@@ -10,7 +10,7 @@ use super::{Status, Subscription, new_event, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_all_updated};
 use crate::investment_limit::{self, Finances};
-use crate::investor::Screening;
+use crate::investor::{Accreditation, Screening, Status as KycStatus};
 use crate::offering::Offering;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -27,7 +27,7 @@ pub struct Candidate {
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
     #[sqlx(flatten)]
-    pub standing: CandidateFacts,
+    pub facts: CandidateFacts,
     pub live_operation_id: Option<String>,
 }
 
@@ -36,9 +36,9 @@ pub struct Candidate {
 #[allow(missing_docs)]
 pub struct CandidateFacts {
     pub country: String,
-    pub kyc_status: String,
+    pub kyc_status: KycStatus,
     pub sanctions_status: Screening,
-    pub accreditation_status: String,
+    pub accreditation_status: Accreditation,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
     #[sqlx(flatten)]
     pub means: Finances,
@@ -51,18 +51,18 @@ pub struct CandidateFacts {
 impl Candidate {
     /// The results of the rules for a mint.
     pub fn checks(&self, offering: &Offering, now: DateTime<Utc>) -> Vec<Check> {
-        let known = &self.standing;
+        let known = &self.facts;
         let investor = Investor {
             id: self.investor_id.clone(),
             country: known.country.clone(),
-            kyc_status: known.kyc_status.clone(),
+            kyc_status: known.kyc_status,
             sanctions_status: known.sanctions_status,
-            accreditation_status: known.accreditation_status.clone(),
+            accreditation_status: known.accreditation_status,
             accreditation_expires_at: known.accreditation_expires_at,
             means: known.means,
             risk_warned_at: None,
         };
-        let standing = Relation {
+        let relation = Relation {
             used: known.used,
             wallet_verified: self.wallet_address.map(|_| known.wallet_verified_at.is_some()),
             wallet_retired: known.wallet_retired_at.is_some(),
@@ -75,8 +75,8 @@ impl Candidate {
             investor,
             amount,
             held: amount,
-            standing,
-            room: None,
+            relation,
+            reservation_limit: None,
             acknowledged: &[],
             now,
         })
@@ -117,7 +117,7 @@ pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>
         .await
 }
 
-/// Those of these subscriptions that belong to the offering, in any status, oldest first and without duplicates.
+/// The subscriptions of this list that belong to the offering, in any status, oldest first and without duplicates.
 pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Result<Vec<Candidate>> {
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
@@ -170,7 +170,7 @@ pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
 /// The data of a final mint.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
-pub struct Minted<'a> {
+pub struct FinalMint<'a> {
     pub operation_id: &'a str,
     pub tx_hash: B256,
     pub block_number: i64,
@@ -179,7 +179,7 @@ pub struct Minted<'a> {
 }
 
 /// Marks the subscriptions of a page as minted. Only the commit that confirms the mint calls it.
-pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &Minted<'_>) -> Result<()> {
+pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &FinalMint<'_>) -> Result<()> {
     let now = tx.now();
     for portion in portions(ids) {
         let minted = sql("update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ")

@@ -8,7 +8,6 @@ mod mint;
 mod new;
 mod payment;
 mod reservation;
-mod state;
 mod totals;
 mod window;
 
@@ -19,11 +18,10 @@ use serde_json::{Value, json};
 pub use end::{PageResult, end_all_of, reconfirm_all_of, unfinished};
 pub use list::{Filter, Listed, Scope, count, find, list, listed, lock_row};
 pub use mint::{
-    Candidate, Minted, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
+    Candidate, FinalMint, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,
 };
 pub use new::{New, NewAccepted, insert, insert_accepted, store_checks};
 pub use payment::{NewPayment, Payment, PaymentKind, PaymentStatus, payments, payments_of_investor, record};
-pub use state::{Move, Status};
 pub use totals::{Totals, crowdfunding_total, regulation_a_totals, totals};
 pub use window::{move_windows_of, renew_window};
 
@@ -33,6 +31,7 @@ use crate::money::Money;
 use crate::offering::Offering;
 use crate::recorder::Facts;
 use crate::sql::update_table;
+pub use crate::subscription_state::{Move, Status};
 use crate::{Error, Result, event};
 
 /// One row of `subscriptions`.

@@ -1,10 +1,10 @@
-//! What is to be measured, and on what.
+//! The command line: the rows to measure, and the databases and chains to measure them on.
 
 use std::time::Duration;
 
 use world::Engine;
 
-use crate::node::Kind;
+use crate::node::NodeKind;
 
 /// Every row, in the order of the table, with its share of the time that a run may take.
 pub const ROWS: [(&str, f64); 13] = [
@@ -22,7 +22,7 @@ pub const ROWS: [(&str, f64); 13] = [
     ("webhooks", 60.0),
     ("idle", 22.0),
 ];
-/// How long a run may take, and a quick one. What is left stays for the end of the last row.
+/// The time limit of a run, and of a quick one.
 const LIMIT: Duration = Duration::from_secs(1_300);
 const QUICK_LIMIT: Duration = Duration::from_secs(350);
 
@@ -32,15 +32,16 @@ pub struct Arguments {
     /// The databases.
     pub engines: Vec<Engine>,
     /// The chains.
-    pub kinds: Vec<Kind>,
-    /// Shorter runs, that say less.
+    pub kinds: Vec<NodeKind>,
+    /// Shorter, less precise runs.
     pub quick: bool,
 }
 
 impl Arguments {
     /// Reads the words after the program's name.
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
-        let (both_engines, both_kinds) = (vec![Engine::Sqlite, Engine::Postgres], vec![Kind::Devchain, Kind::Anvil]);
+        let (both_engines, both_kinds) =
+            (vec![Engine::Sqlite, Engine::Postgres], vec![NodeKind::Devchain, NodeKind::Anvil]);
         let mut parsed = Self { rows: Vec::new(), engines: both_engines, kinds: both_kinds, quick: false };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
@@ -50,29 +51,32 @@ impl Arguments {
                     Some("sqlite") => parsed.engines = vec![Engine::Sqlite],
                     Some("postgres") => parsed.engines = vec![Engine::Postgres],
                     Some("both") => {}
-                    _ => return Err("--db sqlite, postgres or both".to_owned()),
+                    _ => return Err("--db takes sqlite, postgres or both".to_owned()),
                 },
                 "--chain" => match words.next().as_deref() {
-                    Some("devchain") => parsed.kinds = vec![Kind::Devchain],
-                    Some("anvil") => parsed.kinds = vec![Kind::Anvil],
+                    Some("devchain") => parsed.kinds = vec![NodeKind::Devchain],
+                    Some("anvil") => parsed.kinds = vec![NodeKind::Anvil],
                     Some("both") => {}
-                    _ => return Err("--chain devchain, anvil or both".to_owned()),
+                    _ => return Err("--chain takes devchain, anvil or both".to_owned()),
                 },
                 row if ROWS.iter().any(|(name, _)| *name == row) => parsed.rows.push(word),
                 other => {
-                    return Err(format!("{other} is no row; there are: {}", ROWS.map(|(name, _)| name).join(", ")));
+                    return Err(format!(
+                        "There is no row {other}. The rows are: {}",
+                        ROWS.map(|(name, _)| name).join(", ")
+                    ));
                 }
             }
         }
         Ok(parsed)
     }
 
-    /// Whether a row is asked for.
+    /// Whether this row is selected.
     pub fn wants(&self, row: &str) -> bool {
         self.rows.is_empty() || self.rows.iter().any(|wanted| wanted == row)
     }
 
-    /// How long this row may take after that much of the run: its share of the time left. A row that needs less leaves the rest to the others.
+    /// The time limit of a row: its share of the time left. A row that needs less leaves the rest to the others.
     pub fn patience(&self, row: &str, spent: Duration) -> Duration {
         let left = if self.quick { QUICK_LIMIT } else { LIMIT }.saturating_sub(spent);
         let open = || ROWS.iter().skip_while(|(name, _)| *name != row).filter(|(name, _)| self.wants(name));
@@ -80,13 +84,13 @@ impl Arguments {
         left.mul_f64(open().next().map_or(0.0, |(_, share)| share / all))
     }
 
-    /// A database with a chain, each at least once: for rows that take too long to try every pair.
-    pub fn pairs(&self) -> Vec<(Engine, Kind)> {
+    /// Each database and each chain at least once: for rows that take too long to measure every pair.
+    pub fn pairs(&self) -> Vec<(Engine, NodeKind)> {
         let count = self.engines.len().max(self.kinds.len());
         (0..count).map(|i| (self.engines[i % self.engines.len()], self.kinds[i % self.kinds.len()])).collect()
     }
 
-    /// The larger number, or the smaller one of a quick run.
+    /// The first number, or the second in a quick run.
     pub fn either(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
     }

@@ -1,4 +1,4 @@
-//! The baseline of everything on a chain: calls signed and sent without a database, so many in flight for each signer.
+//! The baseline on a chain: calls that are signed and sent without a database, with a limit of calls in flight for each signer.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,13 +13,13 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 use world::Rpc;
 
-use crate::stand::CHAIN_ID;
+use crate::installation::CHAIN_ID;
 
-/// How many transactions of a signer wait for a block at once, as the configuration's default has it.
+/// Transactions in flight for each signer: the default of the configuration.
 pub const IN_FLIGHT: usize = 16;
 const FEE: u128 = 100_000_000_000;
 
-/// A call without its signer.
+/// A contract call.
 #[derive(Clone)]
 pub struct Call {
     /// The contract.
@@ -28,41 +28,41 @@ pub struct Call {
     pub data: Bytes,
 }
 
-/// What a loop asks the node before it sends a call.
+/// The check before a call is sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Before {
-    /// Nothing: it hopes.
-    Nothing,
-    /// What the call would do, with the gas that it will have.
-    Trial,
-    /// How much gas it needs.
+pub enum Precheck {
+    /// No check.
+    Skip,
+    /// Simulate the call with its gas limit.
+    Simulate,
+    /// Estimate its gas.
     Estimate,
 }
 
-/// What a run came to.
+/// The result of a run.
 pub struct Run {
     /// Before the first send.
     pub started: Instant,
-    /// When each receipt was there.
+    /// The time when each receipt was read.
     pub included: Vec<Instant>,
     /// The gas of each.
     pub gas: Vec<u64>,
 }
 
-/// Sends each signer's calls, each after the question that is asked for, and waits for all receipts.
-pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, before: Before, in_flight: usize) -> Run {
+/// Sends each signer's calls after the check, and waits for all receipts.
+pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, precheck: Precheck, in_flight: usize) -> Run {
     let mut ready = Vec::new();
     for (key, calls) in lanes {
         let signer = PrivateKeySigner::from_bytes(&key).expect("a key");
         let nonce = rpc.number("eth_getTransactionCount", json!([signer.address(), "latest"])).await;
-        // Without estimates of their own all calls have the limit of the first: they are alike.
+        // Without an estimate all calls get the gas limit of the first, because they are alike.
         let limit = estimated(rpc, signer.address(), &calls[0]).await;
         ready.push((signer, nonce, limit, calls));
     }
     let started = Instant::now();
     let mut senders = JoinSet::new();
     for (signer, nonce, limit, calls) in ready {
-        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, before, in_flight));
+        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, precheck, in_flight));
     }
     let found = senders.join_all().await.concat();
     let (included, gas) = found.into_iter().unzip();
@@ -75,21 +75,21 @@ async fn lane(
     nonce: u64,
     limit: u64,
     calls: Vec<Call>,
-    before: Before,
+    precheck: Precheck,
     in_flight: usize,
 ) -> Vec<(Instant, u64)> {
-    let (room, mut waiting) = (Arc::new(Semaphore::new(in_flight)), JoinSet::new());
+    let (in_flight_slots, mut waiting) = (Arc::new(Semaphore::new(in_flight)), JoinSet::new());
     for (nonce, call) in (nonce..).zip(calls) {
-        let place = room.clone().acquire_owned().await.expect("the semaphore stays open");
+        let slot = in_flight_slots.clone().acquire_owned().await.expect("the semaphore stays open");
         let (rpc, signer) = (rpc.clone(), signer.clone());
         waiting.spawn(async move {
-            let limit = match before {
-                Before::Nothing => limit,
-                Before::Estimate => estimated(&rpc, signer.address(), &call).await,
-                Before::Trial => tried(&rpc, signer.address(), &call, limit).await,
+            let limit = match precheck {
+                Precheck::Skip => limit,
+                Precheck::Estimate => estimated(&rpc, signer.address(), &call).await,
+                Precheck::Simulate => simulated(&rpc, signer.address(), &call, limit).await,
             };
             let found = receipt(&rpc, &sign(&signer, nonce, limit, call), in_flight).await;
-            drop(place);
+            drop(slot);
             found
         });
     }
@@ -101,7 +101,7 @@ async fn estimated(rpc: &Rpc, from: Address, call: &Call) -> u64 {
     rpc.number("eth_estimateGas", params).await * 12 / 10
 }
 
-async fn tried(rpc: &Rpc, from: Address, call: &Call, limit: u64) -> u64 {
+async fn simulated(rpc: &Rpc, from: Address, call: &Call, limit: u64) -> u64 {
     rpc.call(
         "eth_call",
         json!([{ "from": from, "to": call.to, "data": call.data, "gas": format!("{limit:#x}") }, "latest"]),
@@ -128,7 +128,7 @@ fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> St
 
 async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize) -> (Instant, u64) {
     let hash = rpc.call("eth_sendRawTransaction", json!([raw])).await;
-    // Many that wait for one block ask less often each, or the node does nothing but answer them.
+    // With more calls in flight each polls less often, so that the node has time to mine.
     let (mut pause, longest) = (Duration::from_millis(2), Duration::from_millis(in_flight.max(20) as u64));
     loop {
         let found: Value = rpc.call("eth_getTransactionReceipt", json!([hash])).await;

@@ -1,4 +1,4 @@
-//! The bare loop beside the webhooks: posts bodies, and neither stores nor signs anything.
+//! The baseline of `webhooks`: a loop that posts the bodies and neither stores nor signs anything.
 
 use std::time::{Duration, Instant};
 
@@ -11,7 +11,7 @@ use crate::receivers::{HEALTHY, Receivers};
 /// Connections to each endpoint.
 const CONNECTIONS: usize = 4;
 
-/// Posts these bodies to the healthy endpoints at this rate. Milliseconds from when each was due.
+/// Posts these bodies to the healthy endpoints at this rate. Returns the milliseconds from the time when each was due.
 pub async fn delays(bodies: Vec<String>, rate: f64) -> Vec<f64> {
     let receivers = Receivers::start(bodies.len()).await;
     let (mut lanes, mut tasks) = (Vec::new(), Vec::new());

@@ -1,4 +1,4 @@
-//! The baseline of accept: a bare loop that inserts the rows of an operation in one transaction, and does nothing else.
+//! The baseline of `accept`: a loop that inserts the rows of an operation in one transaction.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -8,11 +8,11 @@ use futures::future::join_all;
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
+use crate::installation::CHAIN_ID;
 use crate::seed::Series;
-use crate::stand::CHAIN_ID;
 use crate::view::View;
 
-/// As many bytes as the call of a deployment or of a mint with one holder has, give or take a word.
+/// About as long as the call data of a deployment, or of a mint with one holder.
 const CALLDATA: [u8; 356] = [7; 356];
 const OPERATION: &str = "insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id, batch_index, chain_id, \
      payload, payload_sha256, live_key, cycle, faults, next_action_at, requested_by, request_id, idempotency_key, version, created_at, \
@@ -28,36 +28,36 @@ const KEY: &str = "insert into idempotency_keys (principal, method, path, key, f
 const ITEM: &str = "insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity, live) \
      values ($1, 'subscription', $1, $2, '100000', true)";
 const NUMBER: &str = "update contracts set next_op_number = next_op_number + 1 where chain_id = $1 and kind = 'token' returning next_op_number";
-// The queue's own columns; it has other tables on each engine.
+// The queue has different tables on each database.
 const JOB_SQLITE: &str = "insert into Jobs (job, id, job_type, status, attempts, max_attempts, run_at, priority, metadata) values ($2, $1, 'bare', 'Pending', 0, 1, \
      9999999999, 0, '{}')";
 const JOB_POSTGRES: &str = "insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority, metadata) \
      values ($1, 'bare', $2, 'Pending', 0, 1, to_timestamp(9999999999), 0, '')";
 
-/// Which rows.
+/// The rows of a kind of operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// Those of a deployment.
+    /// A deployment.
     Deploy,
-    /// Those of a mint with one subscription: an item and a number of the token's besides.
+    /// A mint with one subscription. It also has an item and an operation number.
     Mint,
 }
 
-/// Inserts for so long with so many at once; how many a second.
+/// Inserts for this time with this concurrency. Returns the operations in a second.
 pub async fn rate(view: &View, rows: Rows, at_once: usize, time: Duration) -> f64 {
     let (count, series) = (AtomicU64::new(0), Series::fresh());
     let start = Instant::now();
     let one = || async {
         while start.elapsed() < time {
             let number = count.fetch_add(1, Ordering::Relaxed);
-            insert(view, rows, &series.offering(number)).await.expect("the rows are sound");
+            insert(view, rows, &series.offering(number)).await.expect("the rows are valid");
         }
     };
     join_all((0..at_once).map(|_| one())).await;
     count.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
 }
 
-/// Inserts the rows of one operation in an open transaction of either engine.
+/// Inserts the rows of one operation in an open transaction of either database.
 macro_rules! fill {
     ($tx:ident, $job:ident, $rows:ident, $id:ident, $now:ident) => {{
         let (hex, chain_id) = (format!("0x{}", "7".repeat(64)), CHAIN_ID.cast_signed());
@@ -106,7 +106,7 @@ async fn insert(view: &View, rows: Rows, id: &str) -> sqlx::Result<()> {
     }
 }
 
-/// About what a deployment's payload, event and answer hold.
+/// About as long as the payload, the event and the answer of a deployment.
 fn payload(hash: &str) -> Value {
     let terms = json!({ "cap": "500000000", "restricted": false, "rule144": false });
     json!({ "deployment": { "offering_id": hash, "symbol": "BENCH", "total_cap": "500000000", "partitions": [terms] } })

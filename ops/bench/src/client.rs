@@ -1,4 +1,4 @@
-//! A caller of the REST interface that costs little: the load shares the machine with what it measures.
+//! A cheap HTTP client of the API: it shares the machine with the measured process.
 
 use std::net::Ipv4Addr;
 
@@ -9,7 +9,7 @@ use tokio::net::TcpStream;
 /// A key or an access token, and the CSRF token of a session.
 pub type Identity = (String, Option<String>);
 
-/// One connection, kept.
+/// One connection that stays open.
 pub struct Client {
     stream: BufReader<TcpStream>,
     key: String,
@@ -19,30 +19,30 @@ pub struct Client {
 impl Client {
     /// Connects with a bearer key.
     pub async fn connect(port: u16, key: &str) -> Self {
-        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the interface listens");
+        let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the API listens");
         stream.set_nodelay(true).expect("a connection takes options");
         Self { stream: BufReader::new(stream), key: key.to_owned(), csrf: None }
     }
 
-    /// Posts a body under an idempotency key; the status and the body of the answer.
-    pub async fn post(&mut self, path: &str, once: &str, body: &str) -> (u16, String) {
-        let head = format!("Idempotency-Key: {once}\r\nContent-Type: application/json\r\n");
+    /// Posts a body with an idempotency key. Returns the status and the body of the answer.
+    pub async fn post(&mut self, path: &str, key: &str, body: &str) -> (u16, String) {
+        let head = format!("Idempotency-Key: {key}\r\nContent-Type: application/json\r\n");
         self.exchange("POST", path, &head, body).await
     }
 
-    /// Gets a path; the status and the body of the answer.
+    /// Gets a path. Returns the status and the body of the answer.
     pub async fn get(&mut self, path: &str) -> (u16, String) {
         self.exchange("GET", path, "", "").await
     }
 
-    /// Asks for the token of an offering.
+    /// Requests the deployment of the token of an offering.
     pub async fn deploy(&mut self, offering: &str) {
         let body = format!("{{\"offering_id\":\"{offering}\"}}");
         let (status, answer) = self.post("/blockchain/deploy-token", offering, &body).await;
         assert_eq!(status, 202, "{answer}");
     }
 
-    /// Goes on as a person, in a session of this account.
+    /// Logs in and keeps the session.
     pub async fn log_in(&mut self, email: &str, password: &str) {
         let (status, answer) = self.open_session(email, password).await;
         assert_eq!(status, 200, "{answer}");
@@ -52,24 +52,24 @@ impl Client {
         self.csrf = Some(text(&answer, "csrfToken"));
     }
 
-    /// Logs in without keeping the session; the status and the body of the answer.
+    /// Logs in without keeping the session. Returns the status and the body of the answer.
     pub async fn open_session(&mut self, email: &str, password: &str) -> (u16, String) {
         let body = format!("{{\"email\":\"{email}\",\"password\":\"{password}\"}}");
         self.exchange("POST", "/v1/auth/login", "Content-Type: application/json\r\n", &body).await
     }
 
-    /// Goes on as somebody else: the key or token, and the CSRF token of a person. An empty key is nobody's.
+    /// Continues with this identity. An empty key means an anonymous caller.
     pub fn act_as(&mut self, (key, csrf): &Identity) {
         self.key.clone_from(key);
         self.csrf.clone_from(csrf);
     }
 
-    /// As whom it acts.
+    /// The present identity.
     pub fn identity(&self) -> Identity {
         (self.key.clone(), self.csrf.clone())
     }
 
-    /// Gets a path by way of a proxy that names this address; the status of the answer.
+    /// Gets a path as a proxy that forwards this address. Returns the status of the answer.
     pub async fn get_from(&mut self, address: Ipv4Addr, path: &str) -> u16 {
         self.exchange("GET", path, &format!("X-Forwarded-For: {address}\r\n"), "").await.0
     }
@@ -81,8 +81,8 @@ impl Client {
         let request = format!(
             "{method} {path} HTTP/1.1\r\nHost: bench\r\n{key}{csrf}{head}Content-Length: {length}\r\n\r\n{body}"
         );
-        self.stream.write_all(request.as_bytes()).await.expect("the interface reads");
-        self.answer().await.expect("the interface answers")
+        self.stream.write_all(request.as_bytes()).await.expect("the API reads");
+        self.answer().await.expect("the API answers")
     }
 
     async fn answer(&mut self) -> std::io::Result<(u16, String)> {

@@ -1,4 +1,4 @@
-//! What goes wrong in the row `recovery` while a worker is busy.
+//! The faults of the row `recovery`, injected while a worker is busy.
 
 use std::time::{Duration, Instant};
 
@@ -6,9 +6,9 @@ use serde_json::json;
 use tokio::time::sleep;
 use world::{Binary, Engine, FaultProxy, Rule, Wire};
 
-use crate::stand::{Link, Stand};
+use crate::installation::{Installation, Link};
 
-/// How long the database is away.
+/// The time for which the database is away.
 const AWAY: Duration = Duration::from_secs(10);
 
 /// A fault.
@@ -20,7 +20,7 @@ pub enum Fault {
     KillOfOne,
     /// All threads stopped, past all leases, beside a second worker; then it continues.
     Freeze,
-    /// Nobody answers on the connections to the database any more, and nobody closes them.
+    /// The connections to the database stay open, but nothing answers on them.
     HalfOpen,
     /// The database breaks all connections and refuses new ones for a while.
     DatabaseAway,
@@ -33,7 +33,7 @@ impl Fault {
     pub const ALL: [Self; 6] =
         [Self::Kill, Self::KillOfOne, Self::Freeze, Self::HalfOpen, Self::DatabaseAway, Self::EndpointStuck];
 
-    /// What the table calls it, and within how many seconds there must be progress.
+    /// Its name in the table, and the time limit for progress in seconds.
     pub fn described(self) -> (&'static str, f64) {
         match self {
             Self::Kill => ("kill -9, own restart", 1.0),
@@ -56,7 +56,7 @@ impl Fault {
     }
 }
 
-/// The relays of a stand, before anything is wrong.
+/// The proxies that inject a fault.
 pub struct Relays {
     wire: Option<Wire>,
     proxy: Option<FaultProxy>,
@@ -64,15 +64,15 @@ pub struct Relays {
 }
 
 impl Relays {
-    /// Those that this fault needs.
-    pub fn of(fault: Fault, stand: &mut Stand, node: &str) -> Self {
+    /// The proxies that this fault needs.
+    pub fn of(fault: Fault, site: &mut Installation, node: &str) -> Self {
         let mut relays = Self { wire: None, proxy: None, node: node.to_owned() };
         if matches!(fault, Fault::HalfOpen | Fault::DatabaseAway) {
-            let (wire, through) = Wire::before(&stand.url);
-            (relays.wire, stand.url) = (Some(wire), through);
+            let (wire, through) = Wire::before(&site.url);
+            (relays.wire, site.url) = (Some(wire), through);
         }
         if fault == Fault::EndpointStuck {
-            stand.second_endpoint = Some(node.to_owned());
+            site.second_endpoint = Some(node.to_owned());
             relays.proxy = Some(FaultProxy::start(node, 7));
         }
         relays
@@ -83,14 +83,14 @@ impl Relays {
         self.proxy.as_ref().map_or(&self.node, FaultProxy::url)
     }
 
-    /// Lets it happen. Returns the moment from which progress is waited for.
-    pub async fn strike(&self, fault: Fault, worker: &mut Binary, stand: &Stand, link: &Link<'_>) -> Instant {
+    /// Injects the fault. Returns the time from which progress is measured.
+    pub async fn inject(&self, fault: Fault, worker: &mut Binary, site: &Installation, link: &Link<'_>) -> Instant {
         let mut since = Instant::now();
         match (fault, &self.wire, &self.proxy) {
             (Fault::Kill, ..) => {
                 worker.kill();
                 since = Instant::now();
-                *worker = stand.start("worker", Some(link)).await.0;
+                *worker = site.start("worker", Some(link)).await.0;
             }
             (Fault::KillOfOne, ..) => drop(worker.kill()),
             (Fault::Freeze, ..) => worker.freeze(),

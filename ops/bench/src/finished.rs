@@ -1,10 +1,10 @@
-//! A long past: confirmed deployments with all that was ever written about them, made inside the database.
+//! Inserts confirmed deployments with all their rows.
 
+use crate::installation::CHAIN_ID;
 use crate::seed::{LONG_AGO, Series, for_each};
-use crate::stand::CHAIN_ID;
 use crate::view::View;
 
-/// Inserts so many. Of the lines of history and the events of each there is the last one.
+/// Inserts this number of deployments, each with the last row of its history and its last event.
 pub async fn finished(view: &View, series: Series, count: u64) {
     let mut statements = vec![lane(series, count), operations(series, count)];
     statements.extend(parts(series, count));
@@ -15,7 +15,7 @@ fn lane_id(series: Series) -> String {
     series.operation(0).replace("op_", "lan_")
 }
 
-/// The signer of all of them; no process has its key.
+/// The lane of all deployments. No process has its key.
 fn lane(series: Series, count: u64) -> String {
     let signer = format!("0x{:0>40}", &series.operation(0)[3..]);
     format!(
@@ -40,7 +40,7 @@ fn operations(series: Series, count: u64) -> String {
 
 fn parts(series: Series, count: u64) -> [String; 5] {
     let (lane, at) = (format!("'{}'", lane_id(series)), format!("'{LONG_AGO}'"));
-    // As long as the bytes of a deployment are; nobody reads them.
+    // As long as the bytes of a deployment; nothing reads them.
     let bytes = format!("'\\x{}'", "07".repeat(356));
     let (first, last) = (series.operation(0), series.operation(count - 1));
     let each = format!("from operations o where o.id between '{first}' and '{last}'");

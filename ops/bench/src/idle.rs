@@ -1,4 +1,4 @@
-//! A process without work: what it takes of a core, and how much memory.
+//! A process without work: its processor time and its memory.
 
 use std::time::Duration;
 
@@ -6,23 +6,22 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::ground::Ground;
-use crate::node::Kind;
+use crate::installation::{Installation, Link};
+use crate::network::Network;
+use crate::node::NodeKind;
 use crate::process;
-use crate::stand::{Link, Stand};
 use crate::table::{Line, Table, pair};
 
 const SETTLE: Duration = Duration::from_secs(4);
 
-/// Interface and engine on SQLite, on a chain of somebody else: once with the default pace of a public chain, once with a block a second.
+/// API and engine on SQLite, on a chain in another process: with the default pace of a public chain, and with a block each second.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
     let span = Duration::from_secs(arguments.either(20, 6) as u64);
     for seconds in [12, 1] {
-        let ground = Ground::new(Kind::Anvil, Mining::Mixed).await;
-        let stand = Stand::new(Engine::Sqlite, 1, ground.platform).await;
-        let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..1]);
-        let link = Link { url, platform, keys, poll_milliseconds: 1_000, block_seconds: seconds };
-        let (binary, _) = stand.start("run", Some(&link)).await;
+        let network = Network::new(NodeKind::Anvil, Mining::Mixed).await;
+        let site = Installation::new(Engine::Sqlite, 1, network.platform).await;
+        let link = Link { poll_milliseconds: 1_000, block_seconds: seconds, ..network.link(1) };
+        let (binary, _) = site.start("run", Some(&link)).await;
         sleep(SETTLE).await;
         let before = process::seconds(binary.pid());
         sleep(span).await;
@@ -30,10 +29,10 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
         let memory = process::resident_megabytes(binary.pid());
         table.add(Line {
             row: "idle",
-            on: format!("{}, asked every {seconds} s", pair(Engine::Sqlite, Kind::Anvil)),
+            on: format!("{}, asked every {seconds} s", pair(Engine::Sqlite, NodeKind::Anvil)),
             goal: "< 1 % of a core, < 80 MB",
-            ours: format!("{share:.2} % of a core, {memory:.0} MB resident"),
-            bare: "a process that sleeps: 0".to_owned(),
+            result: format!("{share:.2} % of a core, {memory:.0} MB resident"),
+            baseline: "a process that sleeps: 0".to_owned(),
             ratio: "–".to_owned(),
             met: Some(share < 1.0 && memory < 80.0),
         });

@@ -1,4 +1,4 @@
-//! Latency on an idle system: from the 202 to the wire, and from the head that makes it final to `confirmed`.
+//! Latency on an idle system: from the 202 to the send, and from the final head to `confirmed`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -8,90 +8,87 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::ground::Ground;
-use crate::node::Kind;
+use crate::installation::{Installation, Link};
+use crate::network::Network;
+use crate::node::NodeKind;
+use crate::recording_proxy::RecordingProxy;
 use crate::sample::{median, milliseconds, quantile};
-use crate::stand::{Link, Stand};
 use crate::table::{Line, Table, pair};
-use crate::tap::Tap;
-use crate::view::View;
+use crate::view::{CONFIRMED, View};
 
 const PATIENCE: Duration = Duration::from_secs(30);
-const LOOK: Duration = Duration::from_millis(1);
+const POLL: Duration = Duration::from_millis(1);
 
-/// One line each, on every pair of database and chain.
+/// Two lines for each pair of database and chain.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for kind in &arguments.kinds {
-        let ground = Ground::new(*kind, Mining::Mixed).await;
+        let network = Network::new(*kind, Mining::Mixed).await;
         for engine in &arguments.engines {
-            for line in one(*engine, &ground, arguments.either(150, 40)).await {
+            for line in one(*engine, &network, arguments.either(150, 40)).await {
                 table.add(line);
             }
         }
     }
 }
 
-async fn one(engine: Engine, ground: &Ground, count: usize) -> [Line; 2] {
-    let tap = Tap::before(&ground.node.url).await;
-    let stand = Stand::new(engine, count as u64, ground.platform).await;
-    let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
-    let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
-    let (_binary, port) = stand.start("run", Some(&link)).await;
-    let mut client = stand.client(port).await;
-    let stand = Arc::new(stand);
+async fn one(engine: Engine, network: &Network, count: usize) -> [Line; 2] {
+    let proxy = RecordingProxy::start(&network.node.url).await;
+    let site = Installation::new(engine, count as u64, network.platform).await;
+    let link = Link { url: &proxy.url, ..network.link(1) };
+    let (_binary, port) = site.start("run", Some(&link)).await;
+    let mut client = site.client(port).await;
+    let site = Arc::new(site);
     let done = Arc::new(AtomicBool::new(false));
-    let watch = tokio::spawn(watch(stand.clone(), done.clone()));
+    let watch = tokio::spawn(watch(site.clone(), done.clone()));
     let (mut wire, mut answer) = (Vec::new(), Vec::new());
     for number in 0..count {
-        let asked = Instant::now();
-        client.deploy(&stand.series.offering(number as u64)).await;
+        let requested = Instant::now();
+        client.deploy(&site.series.offering(number as u64)).await;
         let accepted = Instant::now();
-        answer.push(milliseconds(accepted - asked));
-        wire.push(milliseconds(sent(&tap, number).await.saturating_duration_since(accepted)));
-        // Idle again before the next one, and out of step with every timer of the engine.
-        if ground.node.kind == Kind::Devchain {
+        answer.push(milliseconds(accepted - requested));
+        wire.push(milliseconds(sent(&proxy, number).await.saturating_duration_since(accepted)));
+        // Wait until the engine is idle, and do not run in step with its timers.
+        if network.node.kind == NodeKind::Devchain {
             let confirmed = number as i64 + 1;
-            let sql = "select count(*) from operations where status = 'confirmed'";
-            stand.view.reached(sql, confirmed, PATIENCE).await.expect("an operation is confirmed");
+            site.view.reached(CONFIRMED, confirmed, PATIENCE).await.expect("an operation is confirmed");
         }
         sleep(Duration::from_millis(20 + (number as u64 * 37) % 60)).await;
     }
-    let sql = "select count(*) from operations where status = 'confirmed'";
-    stand.view.reached(sql, count as i64, PATIENCE).await.expect("all operations are confirmed");
+    site.view.reached(CONFIRMED, count as i64, PATIENCE).await.expect("all operations are confirmed");
     done.store(true, Ordering::Relaxed);
     let confirmed = watch.await.expect("the watch ends");
-    let settled = settled(&stand.view, &tap, &confirmed).await;
-    [wire_line(engine, ground.node.kind, &wire, &answer), settled_line(engine, ground.node.kind, &settled)]
+    let settled = settled(&site.view, &proxy, &confirmed).await;
+    [wire_line(engine, network.node.kind, &wire, &answer), settled_line(engine, network.node.kind, &settled)]
 }
 
-async fn sent(tap: &Tap, number: usize) -> Instant {
+async fn sent(proxy: &RecordingProxy, number: usize) -> Instant {
     let start = Instant::now();
     loop {
-        if let Some(at) = tap.send(number) {
+        if let Some(at) = proxy.sent_at(number) {
             return at;
         }
         assert!(start.elapsed() < PATIENCE, "operation {number} was not sent");
-        sleep(LOOK).await;
+        sleep(POLL).await;
     }
 }
 
-/// When each count of confirmed operations was first seen by a reader of the database.
-async fn watch(stand: Arc<Stand>, done: Arc<AtomicBool>) -> Vec<(i64, Instant)> {
+/// The times when a reader of the database first saw each count of confirmed operations.
+async fn watch(site: Arc<Installation>, done: Arc<AtomicBool>) -> Vec<(i64, Instant)> {
     let mut seen: Vec<(i64, Instant)> = Vec::new();
     while !done.load(Ordering::Relaxed) {
-        let count = stand.view.confirmed().await;
+        let count = site.view.confirmed().await;
         if seen.last().is_none_or(|(last, _)| *last < count) {
             seen.push((count, Instant::now()));
         }
-        sleep(LOOK).await;
+        sleep(POLL).await;
     }
     seen
 }
 
-/// Milliseconds from when the engine could know that a block is final until its operations read `confirmed`.
-async fn settled(view: &View, tap: &Tap, confirmed: &[(i64, Instant)]) -> Vec<f64> {
+/// Milliseconds from the time when the engine could know that a block is final until its operations are `confirmed`.
+async fn settled(view: &View, proxy: &RecordingProxy, confirmed: &[(i64, Instant)]) -> Vec<f64> {
     let (blocks, seen) =
-        (view.numbers("select block_number from operation_steps order by operation_id").await, tap.seen());
+        (view.numbers("select block_number from operation_steps order by operation_id").await, proxy.traffic());
     let mut waits = Vec::new();
     for (number, block) in (1..).zip(blocks) {
         let at = confirmed.iter().find(|(count, _)| *count >= number).map(|(_, at)| *at);
@@ -101,27 +98,27 @@ async fn settled(view: &View, tap: &Tap, confirmed: &[(i64, Instant)]) -> Vec<f6
     waits
 }
 
-fn wire_line(engine: Engine, kind: Kind, wire: &[f64], answer: &[f64]) -> Line {
+fn wire_line(engine: Engine, kind: NodeKind, wire: &[f64], answer: &[f64]) -> Line {
     let (p50, p99) = (median(wire), quantile(wire, 0.99));
     Line {
         row: "202 → wire",
         on: pair(engine, kind),
         goal: "p50 ≤ 15 ms, p99 ≤ 50 ms",
-        ours: format!("p50 {p50:.1} ms, p99 {p99:.1} ms (the 202 itself took {:.1} ms)", median(answer)),
-        bare: "–".to_owned(),
+        result: format!("p50 {p50:.1} ms, p99 {p99:.1} ms (the 202 itself took {:.1} ms)", median(answer)),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(p50 <= 15.0 && p99 <= 50.0),
     }
 }
 
-fn settled_line(engine: Engine, kind: Kind, settled: &[f64]) -> Line {
+fn settled_line(engine: Engine, kind: NodeKind, settled: &[f64]) -> Line {
     let (p50, p99) = (median(settled), quantile(settled, 0.99));
     Line {
         row: "final → confirmed",
         on: pair(engine, kind),
         goal: "p99 ≤ 100 ms",
-        ours: format!("p50 {p50:.1} ms, p99 {p99:.1} ms"),
-        bare: "–".to_owned(),
+        result: format!("p50 {p50:.1} ms, p99 {p99:.1} ms"),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(p99 <= 100.0),
     }

@@ -12,31 +12,32 @@ mod cost;
 mod fault;
 mod finished;
 mod flood;
-mod ground;
 mod idle;
+mod installation;
 mod latency;
 mod market;
 mod million;
 mod mint;
+mod network;
+mod network;
 mod node;
 mod pace;
 mod parked;
 mod payout;
 mod portal;
+mod portal_load;
 mod process;
 mod receivers;
 mod reconcile;
+mod recording_proxy;
 mod recovered;
 mod recovery;
 mod sample;
 mod seed;
-mod stand;
 mod table;
-mod tap;
 mod throughput;
 mod view;
 mod virtual_clock;
-mod visits;
 mod webhooks;
 
 use std::panic::AssertUnwindSafe;
@@ -60,12 +61,12 @@ async fn main() {
     let mut table = Table::default();
     for (row, _) in ROWS.iter().filter(|(row, _)| arguments.wants(row)) {
         let (at, patience) = (Instant::now(), arguments.patience(row, started.elapsed()));
-        // A row that takes too long or breaks off is told in the table, and costs the others nothing.
+        // A row that takes too long or panics is listed as missing; the other rows still run.
         let measured = AssertUnwindSafe(measure(row, &arguments, &mut table)).catch_unwind();
         let why = match timeout(patience, measured).await {
             Ok(Ok(())) => None,
-            Ok(Err(_)) => Some("it broke off; the error stream says where".to_owned()),
-            Err(_) => Some(format!("its {:.0} s were over", patience.as_secs_f64())),
+            Ok(Err(_)) => Some("it panicked; standard error shows where".to_owned()),
+            Err(_) => Some(format!("it took longer than its {:.0} s", patience.as_secs_f64())),
         };
         if let Some(why) = why {
             table.add(Line::missing(row, why));

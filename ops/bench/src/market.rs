@@ -1,77 +1,77 @@
-//! A market with a past: organisations, what they offer, investors and what they subscribed, made inside a PostgreSQL.
+//! Inserts a large market into PostgreSQL: issuers, offerings, investors and subscriptions.
 
+use crate::installation::{CHAIN_ID, PASSWORD_HASH};
 use crate::seed::{LONG_AGO, Series, for_each};
-use crate::stand::{CHAIN_ID, PASSWORD_HASH};
 use crate::view::View;
 
-/// How many offerings an organisation has.
+/// Offerings of an issuer.
 const PER_ISSUER: u64 = 100;
-/// How many subscriptions an offering has, and an investor.
+/// Subscriptions of an offering, and of an investor.
 const EACH: u64 = 10;
-/// What each of them is of, in minor units.
+/// The amount of a subscription, in minor units.
 const AMOUNT: u64 = 100_000;
 /// Spreads the subscriptions of an investor over the offerings.
 const STRIDE: u64 = 7_919;
-/// How many investors are logged in, and how many people of organisations.
+/// Investors who are logged in.
 pub const PEOPLE: u64 = 32;
-/// How many more log in again and again: somebody's eleventh session would end the one that is read with.
+/// More investors, who log in again and again. They are others, because an eleventh session would end the first.
 pub const VISITORS: u64 = 4;
-/// Of organisations.
+/// Members of issuers who are logged in.
 pub const MEMBERS: u64 = 8;
 
-/// What was made.
+/// The inserted market.
 #[derive(Clone, Copy, Debug)]
 pub struct Market {
     series: Series,
     offerings: u64,
-    /// How many subscriptions there are: those of the newest offerings.
+    /// The subscriptions. They belong to the newest offerings.
     subscriptions: u64,
 }
 
 impl Market {
-    /// A market of this size.
+    /// Inserts a market of this size.
     pub async fn new(view: &View, offerings: u64, subscriptions: u64) -> Self {
         let market = Self { series: Series::fresh(), offerings, subscriptions };
-        let mut statements = market.who();
-        statements.push(market.offered());
-        statements.push(market.subscribed());
+        let mut statements = market.people();
+        statements.push(market.offerings_sql());
+        statements.push(market.subscriptions_sql());
         let (dropped, made) = indexes(view).await;
         let all = [dropped, statements, made].concat();
         view.bulk(&all).await;
         market
     }
 
-    /// An offering that everybody sees and may subscribe to, drawn by a number.
+    /// An open public offering, chosen by a number.
     pub fn open_offering(&self, draw: u64) -> String {
-        // Those with the last digit 3 to 9 are open, and each seventh is for members alone.
+        // Offerings with the last digit 3 to 9 are open; each seventh is for members only.
         let tens = draw % (self.offerings / 10);
         let number = (3..10).map(|digit| tens * 10 + digit).find(|number| number % 7 != 0).unwrap_or(tens * 10 + 3);
         self.series.offering(number)
     }
 
-    /// The investor of a number.
+    /// The id of the investor with this number.
     pub fn investor(&self, number: u64) -> String {
         self.series.subscription(number).replacen("sub_", "inv_", 1)
     }
 
-    /// Where an investor is reached who can log in.
+    /// The e-mail address of an investor who can log in.
     pub fn investor_email(&self, number: u64) -> String {
         self.series.email("holder", number)
     }
 
-    /// Where somebody of an organisation is reached: of the newest, of the one before, and so on.
+    /// The e-mail address of a member of an issuer. Number 0 belongs to the newest issuer.
     pub fn member_email(&self, number: u64) -> String {
         self.series.email("issuer", number)
     }
 
-    /// An offering of the organisation of that person.
+    /// An offering of that member's issuer.
     pub fn offering_of_member(&self, number: u64, draw: u64) -> String {
         let issuers = self.offerings / PER_ISSUER;
         let first = (issuers - 1 - number % issuers) * PER_ISSUER;
         self.series.offering(first + draw % PER_ISSUER)
     }
 
-    fn who(&self) -> Vec<String> {
+    fn people(&self) -> Vec<String> {
         let (series, times) = (self.series, format!("'{LONG_AGO}', '{LONG_AGO}'"));
         let (investors, issuers) = (self.subscriptions / EACH, self.offerings / PER_ISSUER);
         let email = |name: &str| format!("'{name}' || cast(i as text) || '{}'", &series.email("", 0)[1..]);
@@ -111,7 +111,7 @@ impl Market {
         ]
     }
 
-    fn offered(&self) -> String {
+    fn offerings_sql(&self) -> String {
         let (series, count) = (self.series, self.offerings);
         let insert = "insert into offerings (id, issuer_id, name, status, template, currency, minimum_investment, hard_cap, unit_price, \
                       token_symbol, token_decimals, partition_id, issuance_policy, chain_id, token_status, version, visibility, \
@@ -129,8 +129,8 @@ impl Market {
         for_each(count, insert, &select)
     }
 
-    /// Half of them accepted, some that can still be withdrawn, and of each offering one that was.
-    fn subscribed(&self) -> String {
+    /// Half are accepted, some can still be withdrawn, and one of each offering is cancelled.
+    fn subscriptions_sql(&self) -> String {
         let (series, investors) = (self.series, self.subscriptions / EACH);
         let insert = "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, \
                       cooling_off_expires_at, version, created_at, updated_at)";
@@ -147,7 +147,7 @@ impl Market {
     }
 }
 
-/// How the indexes of subscriptions go and come back: to build one of a million rows is a second, to keep it while they come is many.
+/// Statements that drop and rebuild the indexes of subscriptions. To build them at the end is much faster than to maintain them.
 async fn indexes(view: &View) -> (Vec<String>, Vec<String>) {
     let of =
         "from pg_indexes where tablename = 'subscriptions' and indexname not in (select conname from pg_constraint)";

@@ -1,4 +1,4 @@
-//! A million finished operations: what a request, a wake and a list cost beside them, and beside a thousand.
+//! The cost of a request, a wake and a list with a million finished operations, compared with a thousand.
 
 use std::ops::Range;
 use std::time::{Duration, Instant};
@@ -8,13 +8,13 @@ use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
 use crate::finished::finished;
-use crate::ground::Ground;
-use crate::node::Kind;
+use crate::installation::{Installation, Link};
+use crate::network::Network;
+use crate::node::NodeKind;
+use crate::recording_proxy::RecordingProxy;
 use crate::sample::{median, milliseconds};
 use crate::seed::Series;
-use crate::stand::{Link, Stand};
 use crate::table::{self, Line, Table};
-use crate::tap::Tap;
 
 const FEW: u64 = 1_000;
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -28,15 +28,15 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
 }
 
 async fn one(engine: Engine, many: u64, requests: u64) -> Line {
-    let ground = Ground::new(Kind::Devchain, Mining::Instant).await;
-    let stand = Stand::new(engine, 10 * requests, ground.platform).await;
+    let network = Network::new(NodeKind::Devchain, Mining::Instant).await;
+    let site = Installation::new(engine, 10 * requests, network.platform).await;
     let older = Series::fresh();
-    finished(&stand.view, older, FEW).await;
-    let before = costs(&stand, &ground, (older, FEW), 0..requests).await;
+    finished(&site.view, older, FEW).await;
+    let before = costs(&site, &network, (older, FEW), 0..requests).await;
     let (start, more) = (Instant::now(), Series::fresh());
-    finished(&stand.view, more, many - FEW).await;
+    finished(&site.view, more, many - FEW).await;
     eprintln!("   {} rows in {:.0} s", many - FEW, start.elapsed().as_secs_f64());
-    let after = costs(&stand, &ground, (more, many - FEW), 2 * requests..3 * requests).await;
+    let after = costs(&site, &network, (more, many - FEW), 2 * requests..3 * requests).await;
     let ratio = |i: usize| after[i].1 / before[i].1;
     let worst = (0..before.len()).map(ratio).fold(0.0, f64::max);
     let words = |costs: &[(&str, f64)]| {
@@ -47,40 +47,44 @@ async fn one(engine: Engine, many: u64, requests: u64) -> Line {
         row: "finished operations",
         on: format!("{}, {many}", table::engine(engine)),
         goal: "≤ 1.5 × the cost at a thousand",
-        ours: words(&after),
-        bare: format!("at {FEW}: {}", words(&before)),
+        result: words(&after),
+        baseline: format!("at {FEW}: {}", words(&before)),
         ratio: ratios,
         met: Some(worst <= 1.5),
     }
 }
 
 /// Medians in milliseconds, by name.
-async fn costs(stand: &Stand, ground: &Ground, past: (Series, u64), asked: Range<u64>) -> Vec<(&'static str, f64)> {
+async fn costs(
+    site: &Installation,
+    network: &Network,
+    past: (Series, u64),
+    offerings: Range<u64>,
+) -> Vec<(&'static str, f64)> {
     let (older, rows) = past;
-    let tap = Tap::before(&ground.node.url).await;
-    let (url, platform, keys) = (tap.url.as_str(), ground.platform, &ground.keys[..1]);
-    let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
-    let (mut binary, port) = stand.start("run", Some(&link)).await;
-    let mut client = stand.client(port).await;
+    let proxy = RecordingProxy::start(&network.node.url).await;
+    let link = Link { url: &proxy.url, ..network.link(1) };
+    let (mut binary, port) = site.start("run", Some(&link)).await;
+    let mut client = site.client(port).await;
     sleep(Duration::from_secs(1)).await;
     let (mut accept, mut wake) = (Vec::new(), Vec::new());
-    for (number, offering) in (0u64..).zip(asked) {
-        let asked = Instant::now();
-        client.deploy(&stand.series.offering(offering)).await;
-        accept.push(milliseconds(asked.elapsed()));
+    for (number, offering) in (0u64..).zip(offerings) {
+        let requested = Instant::now();
+        client.deploy(&site.series.offering(offering)).await;
+        accept.push(milliseconds(requested.elapsed()));
         let accepted = Instant::now();
-        while tap.send(number as usize).is_none() {
+        while proxy.sent_at(number as usize).is_none() {
             assert!(accepted.elapsed() < PATIENCE, "an operation was not sent");
             sleep(Duration::from_micros(500)).await;
         }
-        wake.push(milliseconds(tap.send(number as usize).unwrap_or(accepted).saturating_duration_since(accepted)));
+        wake.push(milliseconds(proxy.sent_at(number as usize).unwrap_or(accepted).saturating_duration_since(accepted)));
         sleep(Duration::from_millis(15)).await;
     }
-    // Asked by an index of the unfinished: a count of the finished would take what is to be measured.
+    // This reads the index of unfinished operations. A count of the finished ones would disturb the measurement.
     let none =
         "1 - (case when exists (select 1 from operations where status in ('pending', 'submitted')) then 1 else 0 end)";
     let sql = format!("select cast({none} as bigint)");
-    stand.view.reached(&sql, 1, PATIENCE).await.expect("all are confirmed");
+    site.view.reached(&sql, 1, PATIENCE).await.expect("all are confirmed");
     let mut costs = vec![("accept", median(&accept)), ("wake", median(&wake))];
     let half = older.operation(rows / 2);
     for (name, path) in [
@@ -94,10 +98,10 @@ async fn costs(stand: &Stand, ground: &Ground, past: (Series, u64), asked: Range
     ] {
         let mut times = Vec::new();
         for _ in 0..40 {
-            let asked = Instant::now();
+            let requested = Instant::now();
             let (status, answer) = client.get(&path).await;
             assert_eq!(status, 200, "{answer}");
-            times.push(milliseconds(asked.elapsed()));
+            times.push(milliseconds(requested.elapsed()));
         }
         costs.push((name, median(&times)));
     }

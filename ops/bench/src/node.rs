@@ -1,4 +1,4 @@
-//! The chain: the embedded one, on the disk as the demo has it, or anvil.
+//! The node: the embedded development chain with its data on disk, or anvil.
 
 use alloy::primitives::Address;
 use muniment_devchain::{Config, Devchain};
@@ -8,16 +8,16 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use world::{Anvil, Mining, Rpc};
 
-/// Which chain.
+/// The kind of node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
-    /// The embedded one.
+pub enum NodeKind {
+    /// The embedded development chain.
     Devchain,
-    /// The one from the contracts' packages.
+    /// Anvil.
     Anvil,
 }
 
-impl Kind {
+impl NodeKind {
     /// Its name in the table.
     pub fn name(self) -> &'static str {
         match self {
@@ -27,11 +27,11 @@ impl Kind {
     }
 }
 
-/// A running chain; it ends with the value.
+/// A running node. It is stopped when the value is dropped.
 pub struct Node {
-    /// Which.
-    pub kind: Kind,
-    /// Where it answers.
+    /// Its kind.
+    pub kind: NodeKind,
+    /// Its URL.
     pub url: String,
     _running: Running,
 }
@@ -42,11 +42,11 @@ enum Running {
 }
 
 impl Node {
-    /// A fresh one. The embedded chain mines with each transaction, whatever is asked for.
-    pub async fn start(kind: Kind, mining: Mining) -> Self {
+    /// Starts a new node. The embedded chain always mines each transaction at once.
+    pub async fn start(kind: NodeKind, mining: Mining) -> Self {
         match kind {
-            Kind::Devchain => devchain().await,
-            Kind::Anvil => {
+            NodeKind::Devchain => devchain().await,
+            NodeKind::Anvil => {
                 let node = Anvil::start(mining);
                 Self { kind, url: node.url().to_owned(), _running: Running::Anvil { _node: node } }
             }
@@ -58,7 +58,7 @@ impl Node {
         Rpc::new(&self.url)
     }
 
-    /// Gives an account more than it can spend.
+    /// Gives an account more native currency than it can spend.
     pub async fn fund(&self, address: Address) {
         self.rpc().call("anvil_setBalance", json!([address, "0x21e19e0c9bab2400000"])).await;
     }
@@ -71,9 +71,9 @@ async fn devchain() -> Node {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("the loopback has a free port");
     let url = format!("http://{}", listener.local_addr().expect("a bound listener has an address"));
     let stop = CancellationToken::new();
-    let told = stop.clone();
-    tokio::spawn(async move { chain.serve(listener, told).await });
-    Node { kind: Kind::Devchain, url, _running: Running::Devchain { stop, _folder: folder } }
+    let stopped = stop.clone();
+    tokio::spawn(async move { chain.serve(listener, stopped).await });
+    Node { kind: NodeKind::Devchain, url, _running: Running::Devchain { stop, _folder: folder } }
 }
 
 impl Drop for Running {

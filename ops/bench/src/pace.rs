@@ -1,4 +1,4 @@
-//! A load that asks at its own pace, whether answers come or not.
+//! A load at a fixed rate, whether the server keeps up or not.
 
 use std::time::{Duration, Instant};
 
@@ -7,8 +7,8 @@ use tokio::time::{sleep_until, timeout};
 
 use crate::sample::milliseconds;
 
-/// Asks at this rate over these connections; milliseconds from when each request was due. A request that
-/// waited for slow earlier ones counts from then too, because its user would have waited as well.
+/// Sends requests at this rate over these connections. Returns the milliseconds from the time when each was due, so that the wait
+/// for slow earlier requests counts too.
 pub async fn paced<C>(rate: f64, time: Duration, callers: &mut [C], ask: impl AsyncFn(&mut C, usize)) -> Vec<f64> {
     let (start, count, step) = (Instant::now(), (rate * time.as_secs_f64()) as usize, callers.len());
     let ask = &ask;

@@ -1,4 +1,4 @@
-//! Portals: what they read and subscribe, 500 times a second, on a large market and beside logins; and what a flood leaves behind.
+//! Requests of portals, 500 in a second, on a large market and during logins; and a flood of requests.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -11,29 +11,29 @@ use world::{Binary, Engine};
 use crate::arguments::Arguments;
 use crate::client::Client;
 use crate::finished::finished;
+use crate::installation::{Installation, PASSWORD};
 use crate::market::Market;
 use crate::pace::paced;
+use crate::portal_load::PortalLoad;
 use crate::sample::{median, quantile};
 use crate::seed::Series;
-use crate::stand::{PASSWORD, Stand};
 use crate::table::{Line, Table};
 use crate::view::View;
-use crate::visits::Visits;
 use crate::{bare_portal, flood, process};
 
-/// How many a second.
+/// Requests in a second.
 const RATE: f64 = 500.0;
 /// Connections that may be needed at once when the server stalls.
 const AT_ONCE: usize = 32;
 const FEW: u64 = 1_000;
 const NO_LIMITS: &str = "key_per_minute = 0\nwrite_per_minute = 0\nread_per_minute = 0\nsubscribe_per_minute = 0\n\
      anonymous_per_minute = 0\nlogin_per_minute = 0\n";
-/// Offerings whose sum is not that of their subscriptions.
+/// Offerings whose committed total is not the sum of their subscriptions.
 const WRONG_SUMS: &str = "select count(*) from offerings o left join (select offering_id, sum(amount) as total from subscriptions \
      where status in ('committed', 'pending_reconfirmation', 'binding', 'accepted', 'minted') group by offering_id) s \
      on s.offering_id = o.id where o.committed_total <> coalesce(s.total, 0)";
 
-/// On PostgreSQL, whatever other databases are asked for: it is what portals of many people run on.
+/// On PostgreSQL alone, because a large market runs on it.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
     if !arguments.engines.iter().any(|engine| matches!(engine, Engine::Postgres)) {
         return;
@@ -41,89 +41,89 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     let time = Duration::from_secs(arguments.either(15, 4) as u64);
     let (offerings, subscriptions) =
         (arguments.either(100_000, 10_000) as u64, arguments.either(1_000_000, 100_000) as u64);
-    let mut stand = Stand::new(Engine::Postgres, 1, Platform::of(Address::ZERO)).await;
-    stand.rates = NO_LIMITS;
+    let mut site = Installation::new(Engine::Postgres, 1, Platform::of(Address::ZERO)).await;
+    site.rates = NO_LIMITS;
     let few = {
-        let portal = Portal::open(&stand, FEW, FEW, FEW).await;
+        let portal = Portal::open(&site, FEW, FEW, FEW).await;
         portal.reads(time).await
     };
-    let portal = Portal::open(&stand, offerings, subscriptions, offerings).await;
+    let portal = Portal::open(&site, offerings, subscriptions, offerings).await;
     let alone = portal.reads(time).await;
-    let (bare_reads, bare_writes) = portal.bare(time / 2).await;
+    let (bare_reads, bare_writes) = portal.baseline(time / 2).await;
     let on = format!("PostgreSQL, {offerings} offerings, {subscriptions} subscriptions");
     table.add(line("portal reads", &on, "p99 ≤ 30 ms at 500 a second", &alone, &bare_reads, alone.p99 <= 30.0));
     let ratio = (alone.p50 / few.p50).max(alone.p99 / few.p99);
     let mut beside = line("portal reads, how many rows", &on, "≤ 1.5 × at a thousand", &alone, &few, ratio <= 1.5);
-    beside.bare = format!("at {FEW} and {FEW}: {}", beside.bare);
+    beside.baseline = format!("at {FEW} and {FEW}: {}", beside.baseline);
     table.add(beside);
     table.add(portal.logins(&on, time).await);
     let ours = portal.subscriptions(time).await;
-    let wrong = stand.view.number(WRONG_SUMS).await;
+    let wrong = site.view.number(WRONG_SUMS).await;
     let (goal, met) = ("p99 ≤ 50 ms at 500 a second, every sum right", ours.p99 <= 50.0 && wrong == 0);
     let mut subscribed = line("subscribe", &on, goal, &ours, &bare_writes, met);
-    subscribed.ours += &format!("; {wrong} wrong sums");
+    subscribed.result += &format!("; {wrong} wrong sums");
     table.add(subscribed);
     drop(portal);
-    stand.rates = "";
-    table.add(flood::measure(&stand, time).await);
+    site.rates = "";
+    table.add(flood::measure(&site, time).await);
 }
 
-/// What a load came to.
-struct Sample {
+/// The result of a load.
+struct LoadResult {
     p50: f64,
     p99: f64,
-    /// How much of a core the server, the database and this program took meanwhile, in words.
+    /// The processor time of the server, the database and this program, as text.
     shares: String,
 }
 
 /// A process that serves a market.
 struct Portal<'a> {
-    stand: &'a Stand,
+    site: &'a Installation,
     binary: Binary,
     port: u16,
-    visits: Visits,
+    load: PortalLoad,
 }
 
 impl<'a> Portal<'a> {
-    async fn open(stand: &'a Stand, offerings: u64, subscriptions: u64, operations: u64) -> Self {
-        let market = Market::new(&stand.view, offerings, subscriptions).await;
-        finished(&stand.view, Series::fresh(), operations).await;
-        let (binary, port) = stand.start("api", None).await;
-        let visits = Visits::new(stand, port, market).await;
-        Self { stand, binary, port, visits }
+    async fn open(site: &'a Installation, offerings: u64, subscriptions: u64, operations: u64) -> Self {
+        let market = Market::new(&site.view, offerings, subscriptions).await;
+        finished(&site.view, Series::fresh(), operations).await;
+        let (binary, port) = site.start("api", None).await;
+        let load = PortalLoad::new(site, port, market).await;
+        Self { site, binary, port, load }
     }
 
-    /// New ones for each load: the server closes those that asked nothing for ten seconds.
+    /// New connections for each load, because the server closes idle ones after ten seconds.
     async fn clients(&self, port: u16) -> Vec<Client> {
-        join_all((0..AT_ONCE).map(|_| self.stand.client(port))).await
+        join_all((0..AT_ONCE).map(|_| self.site.client(port))).await
     }
 
-    async fn reads(&self, time: Duration) -> Sample {
-        let (visits, clients) = (&self.visits, &mut self.clients(self.port).await);
-        // What a first look costs is not what is asked for: statements are prepared, and pages come from the disk.
-        paced(RATE, time / 4, clients, async |client, turn| visits.read(client, turn).await).await;
-        let before = spent(self.stand, &self.binary).await;
-        let late = paced(RATE, time, clients, async |client, turn| visits.read(client, turn).await).await;
-        sample(&late, time, before, spent(self.stand, &self.binary).await)
+    async fn reads(&self, time: Duration) -> LoadResult {
+        let (load, clients) = (&self.load, &mut self.clients(self.port).await);
+        // Warm up: the first reads prepare statements and read pages from disk.
+        paced(RATE, time / 4, clients, async |client, turn| load.read(client, turn).await).await;
+        let before = spent(self.site, &self.binary).await;
+        let late = paced(RATE, time, clients, async |client, turn| load.read(client, turn).await).await;
+        load_result(&late, time, before, spent(self.site, &self.binary).await)
     }
 
-    /// The same reads of a handler that runs one statement each; and as many subscriptions.
-    async fn bare(&self, time: Duration) -> (Sample, Sample) {
-        let View::Postgres(pool) = &self.stand.view else { unreachable!("the portals' database is a server") };
+    /// The same reads and subscriptions at a handler that runs one statement for each.
+    async fn baseline(&self, time: Duration) -> (LoadResult, LoadResult) {
+        let View::Postgres(pool) = &self.site.view else { unreachable!("the database is a server") };
         let port = bare_portal::serve(pool).await;
-        let (visits, clients) = (&self.visits, &mut self.clients(port).await);
+        let (load, clients) = (&self.load, &mut self.clients(port).await);
         let nothing = [0.0; 3];
-        let reads = paced(RATE, time, clients, async |client, turn| visits.read(client, turn).await).await;
-        let writes = paced(RATE, time, clients, async |client, turn| visits.subscribe(client, turn).await).await;
-        (sample(&reads, time, nothing, nothing), sample(&writes, time, nothing, nothing))
+        let reads = paced(RATE, time, clients, async |client, turn| load.read(client, turn).await).await;
+        let writes = paced(RATE, time, clients, async |client, turn| load.subscribe(client, turn).await).await;
+        (load_result(&reads, time, nothing, nothing), load_result(&writes, time, nothing, nothing))
     }
 
-    /// Reads alone, and the same beside people who log in as fast as they are let.
+    /// Reads alone, and the same reads while people log in as fast as the limits allow.
     async fn logins(&self, on: &str, time: Duration) -> Line {
         let alone = self.reads(time).await;
         let (done, count) = (&Cell::new(false), &Cell::new(0_u32));
-        let emails = self.visits.visitors();
-        let mut stormers = join_all(emails.iter().map(|_| self.stand.client(self.port))).await;
+        let emails = self.load.visitors();
+        let mut stormers = join_all(emails.iter().map(|_| self.site.client(self.port))).await;
         let storm = join_all(stormers.iter_mut().zip(&emails).map(|(client, email)| async move {
             while !done.get() {
                 let (status, answer) = client.open_session(email, PASSWORD).await;
@@ -137,44 +137,44 @@ impl<'a> Portal<'a> {
             sample
         };
         let (beside, _) = join(reads, storm).await;
-        // They log in while the reads warm up, too.
+        // They also log in while the reads warm up.
         let logins = f64::from(count.get()) / time.mul_f64(1.25).as_secs_f64();
         let mut line =
             line("reads beside logins", on, "p99 ≤ 2 × without", &beside, &alone, beside.p99 <= 2.0 * alone.p99);
-        line.ours = format!("{}; {logins:.0} logins a second", line.ours);
-        line.bare = format!("without: {}", line.bare);
+        line.result = format!("{}; {logins:.0} logins a second", line.result);
+        line.baseline = format!("without: {}", line.baseline);
         line
     }
 
-    async fn subscriptions(&self, time: Duration) -> Sample {
-        let (visits, clients) = (&self.visits, &mut self.clients(self.port).await);
-        paced(RATE / 2.0, time / 4, clients, async |client, turn| visits.subscribe(client, turn).await).await;
-        let before = spent(self.stand, &self.binary).await;
-        let late = paced(RATE, time, clients, async |client, turn| visits.subscribe(client, turn).await).await;
-        sample(&late, time, before, spent(self.stand, &self.binary).await)
+    async fn subscriptions(&self, time: Duration) -> LoadResult {
+        let (load, clients) = (&self.load, &mut self.clients(self.port).await);
+        paced(RATE / 2.0, time / 4, clients, async |client, turn| load.subscribe(client, turn).await).await;
+        let before = spent(self.site, &self.binary).await;
+        let late = paced(RATE, time, clients, async |client, turn| load.subscribe(client, turn).await).await;
+        load_result(&late, time, before, spent(self.site, &self.binary).await)
     }
 }
 
 /// Processor seconds so far of the server, of its database and of this program.
-async fn spent(stand: &Stand, binary: &Binary) -> [f64; 3] {
+async fn spent(site: &Installation, binary: &Binary) -> [f64; 3] {
     let sessions = "select cast(pid as bigint) from pg_stat_activity where datname = current_database()";
-    let database = stand.view.numbers(sessions).await.into_iter().filter_map(|pid| u32::try_from(pid).ok());
+    let database = site.view.numbers(sessions).await.into_iter().filter_map(|pid| u32::try_from(pid).ok());
     [process::seconds(binary.pid()), database.map(process::seconds).sum(), process::seconds(std::process::id())]
 }
 
-fn sample(late: &[f64], time: Duration, before: [f64; 3], after: [f64; 3]) -> Sample {
+fn load_result(late: &[f64], time: Duration, before: [f64; 3], after: [f64; 3]) -> LoadResult {
     let share = |i: usize| (after[i] - before[i]) / time.as_secs_f64() * 100.0;
     let shares = format!("server {:.0} %, database {:.0} %, client {:.0} % of a core", share(0), share(1), share(2));
-    Sample { p50: median(late), p99: quantile(late, 0.99), shares }
+    LoadResult { p50: median(late), p99: quantile(late, 0.99), shares }
 }
 
-fn line(row: &'static str, on: &str, goal: &'static str, ours: &Sample, bare: &Sample, met: bool) -> Line {
+fn line(row: &'static str, on: &str, goal: &'static str, ours: &LoadResult, bare: &LoadResult, met: bool) -> Line {
     Line {
         row,
         on: on.to_owned(),
         goal,
-        ours: format!("p50 {:.1} ms, p99 {:.1} ms; {}", ours.p50, ours.p99, ours.shares),
-        bare: format!("p50 {:.1} ms, p99 {:.1} ms", bare.p50, bare.p99),
+        result: format!("p50 {:.1} ms, p99 {:.1} ms; {}", ours.p50, ours.p99, ours.shares),
+        baseline: format!("p50 {:.1} ms, p99 {:.1} ms", bare.p50, bare.p99),
         ratio: format!("p50 × {:.2}, p99 × {:.2}", ours.p50 / bare.p50, ours.p99 / bare.p99),
         met: Some(met),
     }

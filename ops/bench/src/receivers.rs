@@ -1,4 +1,4 @@
-//! Webhook endpoints on loopback that note what arrives and when. They cost little, because they share the machine with the sender.
+//! Webhook endpoints on loopback that record arrivals. They are cheap, because they share the machine with the sender.
 
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -13,38 +13,38 @@ pub const HEALTHY: usize = 18;
 /// All endpoints.
 pub const ENDPOINTS: usize = HEALTHY + 2;
 
-/// A server with all endpoints, each at a path of its number.
+/// A server with all endpoints, each at the path of its number.
 pub struct Receivers {
     /// The port of the server.
     pub port: u16,
-    noted: Arc<Mutex<Noted>>,
+    arrivals: Arc<Mutex<Arrivals>>,
 }
 
-struct Noted {
+struct Arrivals {
     /// For each healthy endpoint, the first arrival of each event.
     first: Vec<Vec<Option<Instant>>>,
-    again: usize,
+    repeated: usize,
 }
 
 impl Receivers {
-    /// For this number of events.
+    /// Starts the endpoints for this number of events.
     pub async fn start(events: usize) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
         let port = listener.local_addr().expect("the listener has an address").port();
-        let noted = Arc::new(Mutex::new(Noted { first: vec![vec![None; events]; HEALTHY], again: 0 }));
-        let kept = noted.clone();
+        let arrivals = Arc::new(Mutex::new(Arrivals { first: vec![vec![None; events]; HEALTHY], repeated: 0 }));
+        let shared = arrivals.clone();
         tokio::spawn(async move {
             while let Ok((stream, _)) = listener.accept().await {
-                tokio::spawn(serve(stream, kept.clone()));
+                tokio::spawn(serve(stream, shared.clone()));
             }
         });
-        Self { port, noted }
+        Self { port, arrivals }
     }
 
     /// Milliseconds from these moments to the first arrival of each event at each healthy endpoint, and how many never arrived.
     pub fn delays(&self, committed: &[Instant]) -> (Vec<f64>, usize) {
-        let noted = self.noted.lock().expect("nobody panics with it");
-        let each = noted.first.iter().flat_map(|endpoint| endpoint.iter().zip(committed));
+        let arrivals = self.arrivals.lock().expect("the lock is not poisoned");
+        let each = arrivals.first.iter().flat_map(|endpoint| endpoint.iter().zip(committed));
         let delays = each
             .filter_map(|(at, from)| Some(crate::sample::milliseconds(at.as_ref()?.saturating_duration_since(*from))));
         let delays: Vec<f64> = delays.collect();
@@ -53,26 +53,26 @@ impl Receivers {
     }
 
     /// Arrivals of an event that had arrived before.
-    pub fn again(&self) -> usize {
-        self.noted.lock().expect("nobody panics with it").again
+    pub fn repeated(&self) -> usize {
+        self.arrivals.lock().expect("the lock is not poisoned").repeated
     }
 }
 
 /// Answers the requests of one connection until it ends.
-async fn serve(stream: TcpStream, noted: Arc<Mutex<Noted>>) {
+async fn serve(stream: TcpStream, arrivals: Arc<Mutex<Arrivals>>) {
     let _ = stream.set_nodelay(true);
     let mut stream = BufReader::new(stream);
     while let Ok(Some((endpoint, number))) = request(&mut stream).await {
         if endpoint == HEALTHY {
             std::future::pending::<()>().await;
         }
-        if let Ok(mut noted) = noted.lock()
+        if let Ok(mut arrivals) = arrivals.lock()
             && endpoint < HEALTHY
         {
-            let first = &mut noted.first[endpoint][number];
-            let again = usize::from(first.is_some());
+            let first = &mut arrivals.first[endpoint][number];
+            let repeated = usize::from(first.is_some());
             first.get_or_insert_with(Instant::now);
-            noted.again += again;
+            arrivals.repeated += repeated;
         }
         let status = if endpoint < HEALTHY { "200 OK" } else { "500 Internal Server Error" };
         let answer = format!("HTTP/1.1 {status}\r\nContent-Length: 0\r\n\r\n");

@@ -7,15 +7,15 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::ground::Ground;
-use crate::node::Kind;
+use crate::installation::Installation;
+use crate::network::Network;
+use crate::node::NodeKind;
 use crate::seed;
-use crate::stand::{Link, Stand};
 use crate::table::{Line, Table, pair};
 
 const PATH: &str = "/blockchain/reconciliation-runs";
 const PATIENCE: Duration = Duration::from_secs(180);
-/// How many calls one body holds.
+/// Calls in one batch.
 const BATCH: i64 = 100;
 
 /// One line for each database, each with another chain.
@@ -25,23 +25,16 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     }
 }
 
-async fn one(engine: Engine, kind: Kind, holders: usize) -> Line {
-    let ground = Ground::new(kind, Mining::Mixed).await;
-    let stand = Stand::new(engine, 1, ground.platform).await;
-    let offering = stand.series.offering(0);
-    seed::subscriptions(&stand.view, stand.series, &offering, holders as u64).await;
-    let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..1]);
-    let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
-    let (_binary, port) = stand.start("run", Some(&link)).await;
-    let mut client = stand.client(port).await;
-    client.deploy(&offering).await;
-    let deployed = "select count(*) from offerings where token_status = 'deployed'";
-    stand.view.reached(deployed, 1, PATIENCE).await.expect("the token is deployed");
+async fn one(engine: Engine, kind: NodeKind, holders: usize) -> Line {
+    let network = Network::new(kind, Mining::Mixed).await;
+    let site = Installation::new(engine, 1, network.platform).await;
+    let offering = site.series.offering(0);
+    seed::subscriptions(&site.view, site.series, &offering, holders as u64).await;
+    let (_binary, port) = site.start("run", Some(&network.link(1))).await;
+    let mut client = site.client(port).await;
+    site.deploy_token(&mut client, &offering).await;
+    site.mint_all(&mut client, &offering, holders).await;
     let body = format!("{{\"offering_id\":\"{offering}\"}}");
-    let (status, answer) = client.post("/blockchain/trigger-mint", "mint-all", &body).await;
-    assert_eq!(status, 202, "{answer}");
-    let minted = "select count(*) from subscriptions where status = 'minted'";
-    stand.view.reached(minted, holders as i64, PATIENCE).await.expect("all is minted");
     let start = Instant::now();
     let (status, answer) = client.post(PATH, "reconcile", &body).await;
     assert_eq!(status, 202, "{answer}");
@@ -63,12 +56,12 @@ async fn one(engine: Engine, kind: Kind, holders: usize) -> Line {
         row: "reconcile",
         on: format!("{}, {holders} holders", pair(engine, kind)),
         goal: "no difference; few bodies",
-        ours: format!(
+        result: format!(
             "{seconds:.1} s; {calls} calls in about {} bodies, {:.3} calls a holder, all at one block by its hash",
             calls / BATCH + 5,
             calls as f64 / holders as f64
         ),
-        bare: "–".to_owned(),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: None,
     }

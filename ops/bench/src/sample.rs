@@ -2,6 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+/// The time and the gas of a series of transactions.
+pub struct TimeAndGas {
+    /// Seconds until the last one is in a block.
+    pub seconds: f64,
+    /// The gas of all of them.
+    pub gas: u64,
+}
+
 /// The value below which this share of the sample lies.
 pub fn quantile(values: &[f64], share: f64) -> f64 {
     let mut sorted = values.to_vec();
@@ -15,15 +23,15 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
-/// How many a second, between the twentieth part and the last but the twentieth: what starts and ends a run is not its pace.
-pub fn pace(moments: &[f64]) -> f64 {
-    let (from, to) = (quantile(moments, 0.05), quantile(moments, 0.95));
-    moments.len() as f64 * 0.9 / (to - from)
+/// Events in a second, without the first and the last twentieth of the run.
+pub fn pace(times: &[f64]) -> f64 {
+    let (from, to) = (quantile(times, 0.05), quantile(times, 0.95));
+    times.len() as f64 * 0.9 / (to - from)
 }
 
-/// Moments as seconds since the first of them all.
-pub fn since(start: Instant, moments: &[Instant]) -> Vec<f64> {
-    moments.iter().map(|at| at.saturating_duration_since(start).as_secs_f64()).collect()
+/// Times as seconds since the start.
+pub fn since(start: Instant, times: &[Instant]) -> Vec<f64> {
+    times.iter().map(|at| at.saturating_duration_since(start).as_secs_f64()).collect()
 }
 
 /// A duration in milliseconds.

@@ -1,4 +1,4 @@
-//! Offerings, investors and subscriptions by the thousand, made inside the database: statements that both understand.
+//! Inserts offerings, investors and subscriptions by the thousand, with statements that both databases understand.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,18 +6,18 @@ use alloy::primitives::Address;
 
 use crate::view::View;
 
-/// When all of it was made; long ago, so that nothing is due.
+/// The time of all seeded rows; long ago, so that nothing is due.
 pub const LONG_AGO: &str = "2026-01-01T00:00:00+00:00";
 /// The last ten digits of an id are its number and this.
 pub const NUMBERS_FROM: u64 = 1_000_000_000;
 const ISSUER: &str = "iss_01000000000000000000000000";
 
-/// A run of ids with one prefix, unlike those of any other run: tokens are told apart by their offering's id, and chains are reused.
+/// A series of ids that no other run has. Chains are reused, and a token is found by its offering's id.
 #[derive(Clone, Copy, Debug)]
 pub struct Series(u64);
 
 impl Series {
-    /// The next one.
+    /// The next series.
     pub fn fresh() -> Self {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         Self(10_000_000 + COUNT.fetch_add(1, Ordering::Relaxed))
@@ -43,7 +43,7 @@ impl Series {
         self.id("evt", number)
     }
 
-    /// A transaction hash for each `i`, as an expression.
+    /// A transaction hash as an SQL expression of the number `i`.
     pub fn hash_sql(self) -> String {
         format!("'0x{}{}' || cast(1000000000 + i as text)", "f".repeat(46), self.0)
     }
@@ -52,22 +52,22 @@ impl Series {
         format!("{prefix}_01000000{}{}", self.0, NUMBERS_FROM + number)
     }
 
-    /// The same, as an expression over the number `i`.
+    /// An id as an SQL expression of the number `i`.
     pub fn sql(self, prefix: &str) -> String {
         self.sql_of(prefix, "i")
     }
 
-    /// The same of another number, which is an expression too.
+    /// An id as an SQL expression of another number.
     pub fn sql_of(self, prefix: &str, number: &str) -> String {
         format!("'{prefix}_01000000{}' || cast(1000000000 + {number} as text)", self.0)
     }
 
-    /// The address of the wallet of an investor, of a number that is an expression.
+    /// The address of an investor's wallet as an SQL expression of a number.
     pub fn wallet_sql(self, number: &str) -> String {
         format!("'0x{}{}' || cast(1000000000 + {number} as text)", "0".repeat(22), self.0)
     }
 
-    /// An e-mail address that nobody of another run has.
+    /// An e-mail address that no other run has.
     pub fn email(self, name: &str, number: u64) -> String {
         format!("{name}{number}-{}@bench.example", self.0)
     }
@@ -97,7 +97,7 @@ pub async fn offerings(view: &View, series: Series, count: u64, chain_id: u64) {
     view.execute(&for_each(count, insert, &select)).await;
 }
 
-/// Approved investors with a verified wallet each, who subscribed to one offering and were accepted.
+/// Approved investors, each with a verified wallet and an accepted subscription to the offering.
 pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u64) {
     let (investor, times) = (series.sql("inv"), format!("'{LONG_AGO}', '{LONG_AGO}'"));
     let insert = "insert into investors (id, legal_name, country, kyc_status, sanctions_status, version, created_at, updated_at)";
@@ -119,7 +119,7 @@ pub async fn subscriptions(view: &View, series: Series, offering: &str, count: u
     wallets(view, series, count).await;
 }
 
-/// The verified wallet of each of these investors: the one that they subscribed with.
+/// The verified wallet of each of these investors.
 async fn wallets(view: &View, series: Series, count: u64) {
     let insert = "insert into wallets (id, investor_id, address, verified_at, created_at)";
     let address = "'0x00000000000000000000000000000a' || cast(1000000000 + i as text)";
@@ -132,7 +132,7 @@ pub fn wallet(number: usize) -> Address {
     format!("00000000000000000000000000000a{}", 1_000_000_000 + number).parse().expect("an address")
 }
 
-/// Gives an offering a token without a chain: for rows in which nothing is executed.
+/// Gives an offering a token without a chain, for rows in which nothing is executed.
 pub async fn pretend_token(view: &View, offering: &str, chain_id: u64) {
     let (token, hash) = (format!("0x{}", "7".repeat(40)), format!("0x{}", "7".repeat(64)));
     view.execute(&format!(

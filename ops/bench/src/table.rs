@@ -4,24 +4,24 @@ use std::fmt::Write;
 
 use world::Engine;
 
-use crate::node::Kind;
+use crate::node::NodeKind;
 
-/// One line of it.
+/// A line of the table.
 #[derive(Clone, Debug)]
 pub struct Line {
-    /// What was measured.
+    /// The name of the row.
     pub row: &'static str,
-    /// On which database and chain.
+    /// The database and the chain.
     pub on: String,
-    /// What it should be.
+    /// The goal.
     pub goal: &'static str,
-    /// What the engine reached.
-    pub ours: String,
-    /// What the bare loop reached.
-    pub bare: String,
-    /// The one to the other.
+    /// The engine's result.
+    pub result: String,
+    /// The result of the baseline.
+    pub baseline: String,
+    /// The ratio of the two.
     pub ratio: String,
-    /// Whether the goal is met; none where there is no goal.
+    /// Whether the goal is met. None if there is no goal.
     pub met: Option<bool>,
 }
 
@@ -30,7 +30,7 @@ pub struct Line {
 pub struct Table(Vec<Line>);
 
 impl Table {
-    /// Adds a line, and shows it at once: a run takes minutes.
+    /// Adds a line and prints it at once, because a run takes minutes.
     pub fn add(&mut self, line: Line) {
         eprintln!("{}", line.text());
         self.0.push(line);
@@ -38,14 +38,15 @@ impl Table {
 
     /// The whole table.
     pub fn text(&self) -> String {
-        let mut text = "| row | on | goal | ours | bare | ratio | met |\n|---|---|---|---|---|---|---|\n".to_owned();
+        let mut text =
+            "| row | on | goal | engine | baseline | ratio | met |\n|---|---|---|---|---|---|---|\n".to_owned();
         for line in &self.0 {
             let _ = writeln!(text, "{}", line.text());
         }
         text
     }
 
-    /// Which goals are met, and which are not.
+    /// The met and the missed goals, as text.
     pub fn goals(&self) -> String {
         let names = |met: bool| {
             let lines = self.0.iter().filter(|line| line.met == Some(met));
@@ -58,15 +59,15 @@ impl Table {
 }
 
 impl Line {
-    /// What could not be measured, or not all of it. That is no goal that was met.
+    /// A row that could not be measured completely. It counts as missed.
     pub fn missing(row: &'static str, why: String) -> Self {
         let none = || "–".to_owned();
         Self {
             row,
             on: "not all".to_owned(),
             goal: "to be measured",
-            ours: why,
-            bare: none(),
+            result: why,
+            baseline: none(),
             ratio: none(),
             met: Some(false),
         }
@@ -78,14 +79,14 @@ impl Line {
             Some(false) => "**no**",
             None => "–",
         };
-        let Self { row, on, goal, ours, bare, ratio, .. } = self;
-        format!("| {row} | {on} | {goal} | {ours} | {bare} | {ratio} | {met} |")
+        let Self { row, on, goal, result, baseline, ratio, .. } = self;
+        format!("| {row} | {on} | {goal} | {result} | {baseline} | {ratio} | {met} |")
     }
 }
 
 /// A ratio as the table shows it.
-pub fn percent(ours: f64, bare: f64) -> String {
-    format!("{:.0} %", ours / bare * 100.0)
+pub fn percent(value: f64, baseline: f64) -> String {
+    format!("{:.0} %", value / baseline * 100.0)
 }
 
 /// The name of a database.
@@ -97,11 +98,11 @@ pub fn engine(engine: Engine) -> &'static str {
 }
 
 /// A database and a chain.
-pub fn pair(on: Engine, kind: Kind) -> String {
+pub fn pair(on: Engine, kind: NodeKind) -> String {
     format!("{}, {}", engine(on), kind.name())
 }
 
-/// What the figures were measured on, and what else ran there.
+/// The machine and its load, as text.
 pub fn machine() -> String {
     let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
     let load = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();

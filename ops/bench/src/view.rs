@@ -1,4 +1,4 @@
-//! The engine's database, seen from outside: SQLite lets only one engine in, but any reader.
+//! The bench's own connection to the engine's database.
 
 use std::str::FromStr;
 use std::time::{Duration, Instant};
@@ -8,15 +8,18 @@ use sqlx::postgres::PgPoolOptions;
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 
-/// Connections of this program.
+/// Counts the confirmed operations.
+pub const CONFIRMED: &str = "select count(*) from operations where status = 'confirmed'";
+
+/// Connections of this program to a database.
 pub enum View {
-    /// To the file.
+    /// A SQLite file.
     Sqlite(SqlitePool),
-    /// To the server.
+    /// A PostgreSQL server.
     Postgres(PgPool),
 }
 
-/// The same statement on whichever database it is.
+/// Runs the same code on either database.
 #[macro_export]
 macro_rules! each {
     ($view:expr, $pool:ident => $body:expr) => {
@@ -28,14 +31,14 @@ macro_rules! each {
 }
 
 impl View {
-    /// As durable as the engine's own connections, and as many.
+    /// Opens it with the same durability as the engine's own connections.
     pub async fn open(url: &str) -> Self {
         if url.starts_with("postgres") {
             let pool = PgPoolOptions::new().max_connections(10).test_before_acquire(false).connect(url).await;
             return Self::Postgres(pool.expect("the server answers"));
         }
         let options = SqliteConnectOptions::from_str(url)
-            .expect("a sound address")
+            .expect("a valid address")
             .foreign_keys(true)
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
@@ -48,10 +51,10 @@ impl View {
     pub async fn execute(&self, sql: &str) {
         let sql = AssertSqlSafe(sql.to_owned());
         let done = each!(self, pool => sqlx::raw_sql(sql).execute(pool).await.map(|_| ()));
-        done.expect("the statement is sound");
+        done.expect("the statement is valid");
     }
 
-    /// Runs statements in one commit, without looking at what they refer to: they are many, and right by construction.
+    /// Runs many statements in one commit, without checks of foreign keys.
     pub async fn bulk(&self, statements: &[String]) {
         let (before, after) = match self {
             Self::Sqlite(_) => ("pragma foreign_keys = off; begin", "commit; pragma foreign_keys = on"),
@@ -59,7 +62,7 @@ impl View {
         };
         self.execute(&format!("{before}; {}; {after}", statements.join("; "))).await;
         if matches!(self, Self::Postgres(_)) {
-            // A server does both by itself within minutes, and slows everything down meanwhile.
+            // Otherwise the server does both in the background, and slows the measurement down.
             self.execute("vacuum analyze").await;
             self.execute("checkpoint").await;
         }
@@ -68,34 +71,34 @@ impl View {
     /// One number.
     pub async fn number(&self, sql: &str) -> i64 {
         let sql = AssertSqlSafe(sql.to_owned());
-        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await).expect("the statement is sound")
+        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_one(pool).await).expect("the statement is valid")
     }
 
     /// A column of numbers.
     pub async fn numbers(&self, sql: &str) -> Vec<i64> {
         let sql = AssertSqlSafe(sql.to_owned());
-        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_all(pool).await).expect("the statement is sound")
+        each!(self, pool => sqlx::query_scalar::<_, i64>(sql).fetch_all(pool).await).expect("the statement is valid")
     }
 
     /// A column of texts.
     pub async fn texts(&self, sql: &str) -> Vec<String> {
         let sql = AssertSqlSafe(sql.to_owned());
-        each!(self, pool => sqlx::query_scalar::<_, String>(sql).fetch_all(pool).await).expect("the statement is sound")
+        each!(self, pool => sqlx::query_scalar::<_, String>(sql).fetch_all(pool).await).expect("the statement is valid")
     }
 
-    /// A column of moments, as seconds.
-    pub async fn moments(&self, sql: &str) -> Vec<f64> {
+    /// A column of times, in seconds.
+    pub async fn times(&self, sql: &str) -> Vec<f64> {
         let sql = AssertSqlSafe(sql.to_owned());
         let found = each!(self, pool => sqlx::query_scalar::<_, DateTime<Utc>>(sql).fetch_all(pool).await);
-        found.expect("the statement is sound").iter().map(|at| at.timestamp_micros() as f64 / 1e6).collect()
+        found.expect("the statement is valid").iter().map(|at| at.timestamp_micros() as f64 / 1e6).collect()
     }
 
-    /// How many operations are confirmed.
+    /// The number of confirmed operations.
     pub async fn confirmed(&self) -> i64 {
-        self.number("select count(*) from operations where status = 'confirmed'").await
+        self.number(CONFIRMED).await
     }
 
-    /// Waits until a count is reached, and says when it was; none if that takes too long.
+    /// Waits until a count is reached. Returns the time when it was; none after the time limit.
     pub async fn reached(&self, sql: &str, count: i64, patience: Duration) -> Option<Instant> {
         let start = Instant::now();
         while start.elapsed() < patience {

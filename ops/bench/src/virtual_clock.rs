@@ -1,4 +1,4 @@
-//! The engine in this process on a clock that jumps: an outage of hours, and a clock that is set back.
+//! The engine in this process, with a clock that jumps: an outage of hours, and a clock that is set back.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -23,7 +23,7 @@ const MICROSECONDS_A_MINUTE: i64 = 60_000_000;
 const STEP_MINUTES: i64 = 5;
 const BETWEEN_STEPS: Duration = Duration::from_millis(200);
 
-/// What happens to the clock.
+/// A jump of the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Jump {
     /// Seven hours pass while no endpoint answers.
@@ -36,7 +36,7 @@ impl Jump {
     /// Every jump.
     pub const ALL: [Self; 2] = [Self::Outage, Self::Back];
 
-    /// What the table calls it, and within how many seconds there must be progress.
+    /// Its name in the table, and the time limit for progress in seconds.
     pub fn described(self) -> (&'static str, f64) {
         match self {
             Self::Outage => ("no endpoint for 7 h, virtual clock", 15.0),
@@ -46,13 +46,13 @@ impl Jump {
 }
 
 /// A running engine and its clock.
-pub struct Virtual {
+pub struct VirtualEngine {
     ahead: Arc<AtomicI64>,
     proxy: FaultProxy,
     stop: CancellationToken,
 }
 
-impl Virtual {
+impl VirtualEngine {
     /// Starts it on this database and node.
     pub async fn start(database: &str, node: &str, platform: Platform, key: B256) -> Self {
         let (ahead, proxy) = (Arc::new(AtomicI64::new(0)), FaultProxy::start(node, 7));
@@ -64,7 +64,7 @@ impl Virtual {
             registry: Some(platform.registry),
             ..ChainConfig::default()
         };
-        let chain = Chain::http(config).expect("the configuration is sound");
+        let chain = Chain::http(config).expect("the configuration is valid");
         let signer = Signer::raw(key, Profile::Development).expect("a key");
         let clock = Clock::Ahead(ahead.clone());
         let db = Db::open(database, 8, clock, Ids::Random).await.expect("the database opens");
@@ -74,8 +74,8 @@ impl Virtual {
         Self { ahead, proxy, stop }
     }
 
-    /// Lets it happen. Returns the moment from which progress is waited for.
-    pub async fn strike(&self, jump: Jump) -> Instant {
+    /// Makes the jump. Returns the time from which progress is measured.
+    pub async fn jump(&self, jump: Jump) -> Instant {
         let minutes = |minutes: i64| self.ahead.fetch_add(minutes * MICROSECONDS_A_MINUTE, Ordering::SeqCst);
         match jump {
             Jump::Back => _ = minutes(-180),
@@ -92,7 +92,7 @@ impl Virtual {
     }
 }
 
-impl Drop for Virtual {
+impl Drop for VirtualEngine {
     fn drop(&mut self) {
         self.stop.cancel();
     }

@@ -1,4 +1,4 @@
-//! Webhooks: events to twenty endpoints of which one hangs and one fails, beside a loop that posts the same bodies.
+//! Events to twenty webhook endpoints, of which one hangs and one fails, compared with a loop that posts the same bodies.
 
 use std::time::{Duration, Instant};
 
@@ -9,11 +9,11 @@ use world::Engine;
 
 use crate::arguments::Arguments;
 use crate::bare_post;
+use crate::installation::{EMAIL, Installation, PASSWORD};
 use crate::pace::paced;
 use crate::process;
 use crate::receivers::{ENDPOINTS, HEALTHY, Receivers};
 use crate::sample::{median, quantile};
-use crate::stand::{EMAIL, PASSWORD, Stand};
 use crate::table::{self, Line, Table};
 
 /// Events a second.
@@ -34,27 +34,27 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
 
 async fn steady(engine: Engine, events: usize) -> Line {
     let run = Run::new(engine, events).await;
-    let binary = run.stand.start("api", None).await;
+    let binary = run.site.start("api", None).await;
     run.subscribe(binary.1).await;
-    let committed = run.happen(0..events).await;
+    let committed = run.commit_events(0..events).await;
     let all = run.arrived(&committed).await;
     let (delays, lost) = run.receivers.delays(&committed);
     let (p99, memory) = (quantile(&delays, 0.99), process::peak_megabytes(binary.0.pid()));
     let reached = rate(&committed);
     drop(binary);
-    let bodies = run.stand.view.texts("select body from webhook_messages order by event_id").await;
+    let bodies = run.site.view.texts("select body from webhook_messages order by event_id").await;
     let bare = bare_post::delays(bodies, RATE).await;
     let bare_p99 = quantile(&bare, 0.99);
     Line {
         row: "webhooks",
         on: format!("{}, {events} events, {RATE} /s to {ENDPOINTS}", table::engine(engine)),
         goal: GOAL,
-        ours: format!(
+        result: format!(
             "{reached:.0} /s committed; p50 {:.0} ms, p99 {p99:.0} ms at the {HEALTHY} healthy; all {all}; lost {lost}, twice {}; {memory:.0} MB",
             median(&delays),
-            run.receivers.again()
+            run.receivers.repeated()
         ),
-        bare: format!("p50 {:.1} ms, p99 {bare_p99:.1} ms", median(&bare)),
+        baseline: format!("p50 {:.1} ms, p99 {bare_p99:.1} ms", median(&bare)),
         ratio: format!("× {:.0}", p99 / bare_p99),
         // A slower load is an easier one.
         met: Some(p99 <= 500.0 && lost == 0 && reached >= 0.95 * RATE),
@@ -63,29 +63,32 @@ async fn steady(engine: Engine, events: usize) -> Line {
 
 async fn killed(engine: Engine, events: usize) -> Line {
     let run = Run::new(engine, events).await;
-    let mut binary = run.stand.start("api", None).await;
+    let mut binary = run.site.start("api", None).await;
     run.subscribe(binary.1).await;
     let mut memory: f64 = 0.0;
     let part = events / (KILLS + 1);
-    let mut committed = run.happen(0..part).await;
+    let mut committed = run.commit_events(0..part).await;
     for kill in 1..=KILLS {
         memory = memory.max(process::peak_megabytes(binary.0.pid()));
         binary.0.kill();
-        // Events go on while it is away: other processes commit them.
-        let (more, next) = tokio::join!(run.happen(kill * part..(kill + 1) * part), run.stand.start("api", None));
+        // Other processes commit events while it is away.
+        let (more, next) = tokio::join!(run.commit_events(kill * part..(kill + 1) * part), run.site.start("api", None));
         committed.extend(more);
         binary = next;
     }
     let all = run.arrived(&committed).await;
     memory = memory.max(process::peak_megabytes(binary.0.pid()));
     let (_, lost) = run.receivers.delays(&committed);
-    let again = run.receivers.again();
+    let again = run.receivers.repeated();
     Line {
         row: "webhooks",
         on: format!("{}, {} events, killed {KILLS} times", table::engine(engine), committed.len()),
         goal: GOAL_KILLED,
-        ours: format!("lost {lost}; {again} of {} arrived twice; all {all}; {memory:.0} MB", committed.len() * HEALTHY),
-        bare: "–".to_owned(),
+        result: format!(
+            "lost {lost}; {again} of {} arrived twice; all {all}; {memory:.0} MB",
+            committed.len() * HEALTHY
+        ),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(lost == 0),
     }
@@ -99,18 +102,18 @@ fn rate(committed: &[Instant]) -> f64 {
 }
 
 struct Run {
-    stand: Stand,
+    site: Installation,
     receivers: Receivers,
 }
 
 impl Run {
     async fn new(engine: Engine, events: usize) -> Self {
-        let stand = Stand::new(engine, 1, Platform::of(Address::ZERO)).await;
-        Self { stand, receivers: Receivers::start(events).await }
+        let site = Installation::new(engine, 1, Platform::of(Address::ZERO)).await;
+        Self { site, receivers: Receivers::start(events).await }
     }
 
     async fn subscribe(&self, port: u16) {
-        let mut client = self.stand.client(port).await;
+        let mut client = self.site.client(port).await;
         client.log_in(EMAIL, PASSWORD).await;
         for number in 0..ENDPOINTS {
             let url = format!("http://127.0.0.1:{}/{number}", self.receivers.port);
@@ -120,25 +123,25 @@ impl Run {
         }
     }
 
-    /// Commits these events one by one, at the rate; when each commit ended.
-    async fn happen(&self, numbers: std::ops::Range<usize>) -> Vec<Instant> {
+    /// Commits these events one by one, at the rate. Returns the time when each commit ended.
+    async fn commit_events(&self, numbers: std::ops::Range<usize>) -> Vec<Instant> {
         let (first, count) = (numbers.start, numbers.len());
         let time = Duration::from_secs_f64(count as f64 / RATE);
-        let (noted, mut notes) = mpsc::unbounded_channel();
+        let (sender, mut receiver) = mpsc::unbounded_channel();
         paced(RATE, time, &mut [(); 4], async |(), turn| {
-            self.stand.view.execute(&self.event(first + turn)).await;
-            let _ = noted.send((turn, Instant::now()));
+            self.site.view.execute(&self.event(first + turn)).await;
+            let _ = sender.send((turn, Instant::now()));
         })
         .await;
         let mut committed = vec![Instant::now(); count];
-        while let Ok((turn, at)) = notes.try_recv() {
+        while let Ok((turn, at)) = receiver.try_recv() {
             committed[turn] = at;
         }
         committed
     }
 
     fn event(&self, number: usize) -> String {
-        let (series, now) = (self.stand.series, chrono::Utc::now().to_rfc3339());
+        let (series, now) = (self.site.series, chrono::Utc::now().to_rfc3339());
         let (id, operation) = (series.event(number as u64), series.operation(number as u64));
         format!(
             "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) values ('{id}', 'operation.failed', \
@@ -148,7 +151,7 @@ impl Run {
         )
     }
 
-    /// Waits until every event is at every healthy endpoint; how long after the last commit that was.
+    /// Waits until every event is at every healthy endpoint. Returns the time after the last commit, as text.
     async fn arrived(&self, committed: &[Instant]) -> String {
         let (last, start) = (committed.last().copied().unwrap_or_else(Instant::now), Instant::now());
         while start.elapsed() < PATIENCE {

@@ -25,7 +25,7 @@ pub(crate) struct Block {
     pub receipts: Vec<ReceiptEnvelope>,
 }
 
-/// What a block is built from before it has roots and a hash.
+/// A block without its roots and its hash.
 pub(crate) struct Draft {
     pub header: Header,
     pub transactions: Vec<Arc<Signed>>,
@@ -63,7 +63,7 @@ pub(crate) fn blank_header() -> Header {
     }
 }
 
-/// The commitment that stands in the place of a Merkle root: a chain of hashes over the state
+/// The commitment that replaces a Merkle root: a chain of hashes over the state
 /// changes. Equal histories have equal roots, but it proves no single account.
 fn chained_root(parent: B256, diff: &[u8]) -> B256 {
     let mut text = parent.to_vec();

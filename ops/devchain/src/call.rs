@@ -17,8 +17,8 @@ use crate::rpc::{Params, quantity, view};
 use crate::view::{Overlay, View};
 use crate::writer::{Answer, read};
 
-/// What a call is run in: the state and the header whose fields the EVM shows.
-struct Scene<'a> {
+/// The state and the header that a call runs with.
+struct CallContext<'a> {
     view: View<'a>,
     header: Header,
 }
@@ -26,9 +26,9 @@ struct Scene<'a> {
 /// `eth_call`.
 pub(crate) fn call(inner: &Inner, params: &Params<'_>) -> Answer {
     let chain = &*read(&inner.chain);
-    let (request, scene) = scene(inner, chain, params)?;
-    let env = environment(&scene, request)?;
-    match scene.run(env)? {
+    let (request, context) = context(inner, chain, params)?;
+    let env = environment(&context, request)?;
+    match context.run(env)? {
         ExecutionResult::Success { output, .. } => Ok(json!(output.data())),
         ExecutionResult::Revert { output, .. } => Err(Fault::reverted(&output)),
         ExecutionResult::Halt { reason, .. } => Err(Fault::halted(&reason)),
@@ -38,15 +38,15 @@ pub(crate) fn call(inner: &Inner, params: &Params<'_>) -> Answer {
 /// `eth_estimateGas`: the least gas limit with which the call succeeds, to the unit.
 pub(crate) fn estimate(inner: &Inner, params: &Params<'_>) -> Answer {
     let chain = &*read(&inner.chain);
-    let (request, scene) = scene(inner, chain, params)?;
-    let mut env = environment(&scene, request)?;
-    env.gas_limit = affordable(&scene, &env)?;
+    let (request, context) = context(inner, chain, params)?;
+    let mut env = environment(&context, request)?;
+    env.gas_limit = affordable(&context, &env)?;
     let floor = calculate_initial_tx_gas_for_tx(&env, SPEC, None);
     let mut fails = floor.initial_total_gas().max(floor.floor_gas()) - 1;
     if env.gas_limit <= fails {
         return Err(Fault::allowance(env.gas_limit));
     }
-    let (used, refunded) = match scene.run(env.clone())? {
+    let (used, refunded) = match context.run(env.clone())? {
         ExecutionResult::Success { gas, .. } => (gas.tx_gas_used(), gas.inner_refunded()),
         ExecutionResult::Revert { output, .. } => return Err(Fault::reverted(&output)),
         ExecutionResult::Halt { reason: HaltReason::OutOfGas(_), .. } => return Err(Fault::allowance(env.gas_limit)),
@@ -57,17 +57,23 @@ pub(crate) fn estimate(inner: &Inner, params: &Params<'_>) -> Answer {
     let guesses = [used, (used + refunded).saturating_add(2_300) * 64 / 63];
     for guess in guesses {
         if fails < guess && guess < succeeds {
-            narrow(&scene, &env, guess, &mut fails, &mut succeeds)?;
+            narrow(&context, &env, guess, &mut fails, &mut succeeds)?;
         }
     }
     while succeeds - fails > 1 {
-        narrow(&scene, &env, fails + (succeeds - fails) / 2, &mut fails, &mut succeeds)?;
+        narrow(&context, &env, fails + (succeeds - fails) / 2, &mut fails, &mut succeeds)?;
     }
     Ok(quantity(succeeds))
 }
 
-fn narrow(scene: &Scene<'_>, env: &TxEnv, limit: u64, fails: &mut u64, succeeds: &mut u64) -> Result<(), Fault> {
-    if scene.run(TxEnv { gas_limit: limit, ..env.clone() })?.is_success() {
+fn narrow(
+    context: &CallContext<'_>,
+    env: &TxEnv,
+    limit: u64,
+    fails: &mut u64,
+    succeeds: &mut u64,
+) -> Result<(), Fault> {
+    if context.run(TxEnv { gas_limit: limit, ..env.clone() })?.is_success() {
         *succeeds = limit;
     } else {
         *fails = limit;
@@ -75,13 +81,13 @@ fn narrow(scene: &Scene<'_>, env: &TxEnv, limit: u64, fails: &mut u64, succeeds:
     Ok(())
 }
 
-/// The gas limit to try first: what is asked for or a block's, but no more than can be paid.
-fn affordable(scene: &Scene<'_>, env: &TxEnv) -> Result<u64, Fault> {
+/// The first gas limit to try: the requested one or the block's, but no more than the caller can pay.
+fn affordable(context: &CallContext<'_>, env: &TxEnv) -> Result<u64, Fault> {
     let limit = env.gas_limit;
     if env.gas_price == 0 {
         return Ok(limit);
     }
-    let balance = scene.view.account(&env.caller).map_or(U256::ZERO, |account| account.balance);
+    let balance = context.view.account(&env.caller).map_or(U256::ZERO, |account| account.balance);
     let Some(rest) = balance.checked_sub(env.value) else {
         return Err(Fault::rejected("insufficient funds for transfer"));
     };
@@ -89,11 +95,11 @@ fn affordable(scene: &Scene<'_>, env: &TxEnv) -> Result<u64, Fault> {
     Ok(u64::try_from(most).map_or(limit, |most| most.min(limit)))
 }
 
-fn scene<'a>(
+fn context<'a>(
     inner: &Inner,
     chain: &'a crate::chain::Chain,
     params: &Params<'_>,
-) -> Result<(TransactionRequest, Scene<'a>), Fault> {
+) -> Result<(TransactionRequest, CallContext<'a>), Fault> {
     let request: TransactionRequest = params.get(0)?;
     let id = params.block_id(1)?;
     let overrides = |index| Ok::<_, Fault>(params.find::<Value>(index)?.is_some_and(|given| given != json!({})));
@@ -107,10 +113,10 @@ fn scene<'a>(
     } else {
         block.header.clone()
     };
-    Ok((request, Scene { view, header }))
+    Ok((request, CallContext { view, header }))
 }
 
-fn environment(scene: &Scene<'_>, request: TransactionRequest) -> Result<TxEnv, Fault> {
+fn environment(context: &CallContext<'_>, request: TransactionRequest) -> Result<TxEnv, Fault> {
     if request.gas_price.is_some() && request.max_fee_per_gas.is_some() {
         return Err(Fault::params("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified"));
     }
@@ -118,12 +124,12 @@ fn environment(scene: &Scene<'_>, request: TransactionRequest) -> Result<TxEnv, 
         return Err(Fault::params("transaction type not supported"));
     }
     let caller = request.from.unwrap_or_default();
-    let account = scene.view.account(&caller);
+    let account = context.view.account(&caller);
     let price = request.gas_price.or(request.max_fee_per_gas).unwrap_or(0);
     let mut env = TxEnv {
         tx_type: 0,
         caller,
-        gas_limit: request.gas.unwrap_or(scene.header.gas_limit).min(scene.header.gas_limit),
+        gas_limit: request.gas.unwrap_or(context.header.gas_limit).min(context.header.gas_limit),
         gas_price: price,
         kind: request.to.unwrap_or(TxKind::Create),
         value: request.value.unwrap_or_default(),
@@ -140,7 +146,7 @@ fn environment(scene: &Scene<'_>, request: TransactionRequest) -> Result<TxEnv, 
     Ok(env)
 }
 
-impl Scene<'_> {
+impl CallContext<'_> {
     fn run(&self, env: TxEnv) -> Result<ExecutionResult, Fault> {
         let mut cfg = call_rules(self.view.chain.chain_id);
         cfg.tx_chain_id_check = false;

@@ -11,7 +11,7 @@ use crate::schedule::Schedule;
 use crate::state::{Diff, State};
 use crate::view::View;
 
-/// Where a mined transaction is.
+/// The position of a mined transaction.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub block: u64,
@@ -82,7 +82,7 @@ impl Chain {
         self.block(*self.by_hash.get(hash)?)
     }
 
-    /// Where the transaction with this hash was mined.
+    /// The position of the transaction with this hash.
     pub fn place(&self, transaction: &B256) -> Option<(&Arc<Block>, usize)> {
         let place = self.places.get(transaction)?;
         Some((self.block(place.block)?, place.index))

@@ -1,4 +1,4 @@
-//! What a chain is opened with.
+//! The configuration of a chain.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct Config {
     pub block_time: Option<Duration>,
     /// Past states kept for historic calls, in blocks.
     pub history_blocks: u64,
-    /// Where timestamps come from.
+    /// The source of timestamps.
     pub clock: Clock,
 }
 

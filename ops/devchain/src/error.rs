@@ -10,7 +10,7 @@ pub enum Error {
     Io {
         /// The file.
         path: PathBuf,
-        /// What the system said.
+        /// The error of the operating system.
         source: std::io::Error,
     },
     /// Another process has the chain open.
@@ -28,9 +28,9 @@ pub enum Error {
     Corrupt {
         /// The journal.
         path: PathBuf,
-        /// Where the bad frame begins.
+        /// The offset of the bad frame.
         offset: u64,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
     /// The stored chain is another one.

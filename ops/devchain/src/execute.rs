@@ -38,7 +38,7 @@ pub(crate) fn call_rules(chain_id: u64) -> CfgEnv {
     cfg
 }
 
-/// What the EVM sees of the block that `header` describes.
+/// The EVM's environment for the block of `header`.
 pub(crate) fn block_env(header: &Header) -> BlockEnv {
     BlockEnv {
         number: U256::from(header.number),
@@ -53,7 +53,7 @@ pub(crate) fn block_env(header: &Header) -> BlockEnv {
     }
 }
 
-/// A number for `prevrandao` that follows from the parent, so that a chain can be told again.
+/// A number for `prevrandao` that follows from the parent, so that a chain can be replayed.
 pub(crate) fn randao(parent: B256) -> B256 {
     alloy::primitives::keccak256(parent)
 }

@@ -1,4 +1,4 @@
-//! What gas costs: suggestions and history.
+//! Gas prices: suggestions and history.
 
 use alloy::consensus::Transaction;
 use alloy::eips::BlockNumberOrTag;
@@ -11,10 +11,10 @@ use crate::fault::Fault;
 use crate::rpc::{Params, numbered, quantity};
 use crate::writer::Answer;
 
-/// The tip that is suggested; any tip is enough where nobody competes.
+/// The suggested tip. Any tip is enough on a chain without competition.
 const TIP_WEI: u64 = 1_000_000_000;
 
-/// More blocks of history are not told at once.
+/// The maximum number of blocks in one answer.
 const HISTORY_BLOCKS_MAX: u64 = 1024;
 
 /// `eth_gasPrice`: the next base fee and the suggested tip.

@@ -17,7 +17,7 @@ use crate::{Devchain, rpc};
 
 const REQUEST_BYTES_MAX: usize = 32 * 1024 * 1024;
 
-/// How often the schedule is looked at while no interval is set.
+/// The interval of checks of the schedule while no mining interval is set.
 const IDLE_POLL: Duration = Duration::from_millis(250);
 
 /// Serves until `shutdown`, then lets the requests in flight end.

@@ -20,9 +20,9 @@ pub(crate) struct Journal {
     path: PathBuf,
 }
 
-/// What begins at some offset of a journal.
-enum Found<'a> {
-    Frame(&'a [u8]),
+/// The next frame at an offset of a journal.
+enum NextFrame<'a> {
+    Complete(&'a [u8]),
     End,
     Damage(&'static str),
 }
@@ -40,12 +40,12 @@ impl Journal {
             |offset: usize, reason: String| Error::Corrupt { path: path.to_owned(), offset: offset as u64, reason };
         loop {
             match next(&bytes[offset..]) {
-                Found::End => break,
-                Found::Frame(payload) => {
+                NextFrame::End => break,
+                NextFrame::Complete(payload) => {
                     replay(payload).map_err(|reason| corrupt(offset, reason))?;
                     offset += HEAD + payload.len();
                 }
-                Found::Damage(reason) => {
+                NextFrame::Damage(reason) => {
                     // Only a tail can be torn: whatever a whole frame follows was once whole too.
                     if whole_frame_in(&bytes[offset + 1..]) {
                         return Err(corrupt(offset, reason.to_owned()));
@@ -109,27 +109,27 @@ fn frame(payload: &[u8]) -> Vec<u8> {
 }
 
 /// Reads what begins at the front of `bytes`.
-fn next(bytes: &[u8]) -> Found<'_> {
+fn next(bytes: &[u8]) -> NextFrame<'_> {
     if bytes.is_empty() {
-        return Found::End;
+        return NextFrame::End;
     }
-    let Some((head, rest)) = bytes.split_at_checked(HEAD) else { return Found::Damage("the frame's head is cut") };
+    let Some((head, rest)) = bytes.split_at_checked(HEAD) else { return NextFrame::Damage("the frame's head is cut") };
     let (mark, sizes) = head.split_at(4);
     let (length, sum) = sizes.split_at(4);
     if mark != MARK {
-        return Found::Damage("no frame begins here");
+        return NextFrame::Damage("no frame begins here");
     }
     let size = u32::from_le_bytes([length[0], length[1], length[2], length[3]]) as usize;
     match rest.get(..size) {
-        None => Found::Damage("the frame's payload is cut"),
-        Some(payload) if checksum(length, payload) != sum => Found::Damage("the checksum does not match"),
-        Some(payload) => Found::Frame(payload),
+        None => NextFrame::Damage("the frame's payload is cut"),
+        Some(payload) if checksum(length, payload) != sum => NextFrame::Damage("the checksum does not match"),
+        Some(payload) => NextFrame::Complete(payload),
     }
 }
 
 fn whole_frame_in(bytes: &[u8]) -> bool {
     let marks = bytes.windows(MARK.len()).enumerate().filter(|(_, window)| window == MARK);
-    marks.into_iter().any(|(offset, _)| matches!(next(&bytes[offset..]), Found::Frame(_)))
+    marks.into_iter().any(|(offset, _)| matches!(next(&bytes[offset..]), NextFrame::Complete(_)))
 }
 
 #[cfg(test)]

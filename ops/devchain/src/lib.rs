@@ -34,7 +34,7 @@ pub use config::{Clock, Config, DEV_ACCOUNTS, ether, system_clock};
 pub use error::{Error, Result};
 
 use chain::Chain;
-use writer::{Desk, Writer};
+use writer::{WriteQueue, Writer};
 
 /// An open development chain; clones share it, and the last one that is dropped closes it.
 #[derive(Clone)]
@@ -44,7 +44,7 @@ pub struct Devchain {
 
 struct Inner {
     chain: RwLock<Chain>,
-    desk: Desk,
+    write_queue: WriteQueue,
     clock: Clock,
     address: OnceLock<SocketAddr>,
     _lock: Option<File>,
@@ -57,7 +57,7 @@ impl Devchain {
         let writer = Writer::new(opened.journal, config.clock.clone());
         let inner = Inner {
             chain: RwLock::new(opened.chain),
-            desk: Desk::new(writer),
+            write_queue: WriteQueue::new(writer),
             clock: config.clock,
             address: OnceLock::new(),
             _lock: opened.lock,

@@ -97,10 +97,10 @@ pub(crate) fn build(chain: &Chain, staged: &mut Staged, timestamp: u64) -> Mined
     Mined { block, diff }
 }
 
-type Ran = (bool, u64, Vec<alloy::primitives::Log>);
+type RunResult = (bool, u64, Vec<alloy::primitives::Log>);
 
 /// Executes a transaction and keeps its changes; `None` when it cannot be part of a block.
-fn run(overlay: &mut Overlay<'_>, chain_id: u64, env: BlockEnv, transaction: &Signed) -> Option<Ran> {
+fn run(overlay: &mut Overlay<'_>, chain_id: u64, env: BlockEnv, transaction: &Signed) -> Option<RunResult> {
     let outcome = match transact(overlay, rules(chain_id), env, transaction_env(transaction)) {
         Ok(outcome) => outcome,
         Err(refusal) => {

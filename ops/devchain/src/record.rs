@@ -1,4 +1,4 @@
-//! What one journal entry holds, in RLP: a block with its receipts and its change of state.
+//! A journal entry in RLP: a block with its receipts and its change of state.
 
 use std::sync::Arc;
 

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 
 use crate::Inner;
 use crate::fault::Fault;
-use crate::writer::{Answer, Order, read};
+use crate::writer::{Answer, Command, read};
 use crate::{call, fees, logs};
 
 pub(crate) use params::{Params, numbered, quantity, view};
@@ -58,7 +58,7 @@ pub(crate) fn block_time(inner: &Inner) -> Option<Duration> {
 
 /// One block, now.
 pub(crate) fn mine_one(inner: &Inner) {
-    inner.desk.submit(&inner.chain, Order::Mine(1, None));
+    inner.write_queue.submit(&inner.chain, Command::Mine(1, None));
 }
 
 struct Call {
@@ -88,7 +88,7 @@ fn envelope(id: Value, answer: Answer) -> Value {
     }
 }
 
-/// Transactions that stand next to each other in a batch are one order: one block, one disk write.
+/// Consecutive transactions of a batch are one command: one block and one disk write.
 fn batch(inner: &Inner, calls: Vec<Value>) -> Value {
     let mut responses = Vec::with_capacity(calls.len());
     let mut calls = calls.into_iter().map(Call::read).peekable();

@@ -1,4 +1,4 @@
-//! When blocks are made, and the time that stands in them.
+//! The times at which blocks are mined, and their timestamps.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ impl Schedule {
         self.exact = Some(timestamp);
     }
 
-    /// What [`Self::timestamp`] would say, for a look at the block that is not yet made.
+    /// The value of [`Self::timestamp`] for a block that is not mined yet.
     pub fn next(&self, now: u64) -> u64 {
         { *self }.timestamp(now)
     }

@@ -6,7 +6,7 @@ use alloy::primitives::{Address, B256, Bytes, KECCAK256_EMPTY, U256};
 use revm::bytecode::Bytecode;
 use revm::state::EvmState;
 
-/// What an account is apart from its storage.
+/// An account without its storage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Account {
     pub nonce: u64,
@@ -15,7 +15,7 @@ pub(crate) struct Account {
 }
 
 impl Account {
-    /// An account that holds `balance` and nothing else.
+    /// An account with only a balance.
     pub fn funded(balance: U256) -> Self {
         Self { nonce: 0, balance, code_hash: KECCAK256_EMPTY }
     }
@@ -40,7 +40,7 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    /// A diff that sets one account and nothing else.
+    /// A diff that sets one account only.
     pub fn of(address: Address, account: Account) -> Self {
         let change = Change { account: Some(account), slots: BTreeMap::new() };
         Self { accounts: BTreeMap::from([(address, change)]), codes: BTreeMap::new() }

@@ -15,8 +15,8 @@ use crate::record::{Entry, decode, encode};
 use crate::schedule::Schedule;
 use crate::state::{Account, Change, Diff};
 
-/// A chain as it was left, or a new one, and what keeps it.
-pub(crate) struct Opened {
+/// A stored or new chain with its journal and its lock.
+pub(crate) struct OpenChain {
     pub chain: Chain,
     pub journal: Option<Journal>,
     /// Held as long as the chain is open; the system frees it also after a crash.
@@ -24,11 +24,11 @@ pub(crate) struct Opened {
 }
 
 /// Opens the chain that `config` describes.
-pub(crate) fn open(config: &Config) -> Result<Opened> {
+pub(crate) fn open(config: &Config) -> Result<OpenChain> {
     let Some(dir) = &config.dir else {
         let (block, diff) = genesis(config);
         let chain = found(config, block, &diff);
-        return Ok(Opened { chain, journal: None, lock: None });
+        return Ok(OpenChain { chain, journal: None, lock: None });
     };
     std::fs::create_dir_all(dir).map_err(|source| Error::Io { path: dir.clone(), source })?;
     let lock = lock(&dir.join("devchain.lock"))?;
@@ -46,7 +46,7 @@ pub(crate) fn open(config: &Config) -> Result<Opened> {
             found(config, block, &diff)
         }
     };
-    Ok(Opened { chain, journal: Some(journal), lock: Some(lock) })
+    Ok(OpenChain { chain, journal: Some(journal), lock: Some(lock) })
 }
 
 fn lock(path: &Path) -> Result<File> {

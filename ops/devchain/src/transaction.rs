@@ -30,7 +30,7 @@ pub(crate) fn decode(raw: &[u8]) -> Result<Signed, Fault> {
     Ok(Recovered::new_unchecked(envelope, sender))
 }
 
-/// What the next block will be like, as far as admission asks.
+/// The facts about the next block that admission needs.
 pub(crate) struct Terms {
     pub chain_id: u64,
     pub gas_limit: u64,

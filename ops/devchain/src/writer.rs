@@ -23,11 +23,11 @@ use crate::transaction::{Terms, admit};
 /// Staged blocks are written at the latest when there are this many.
 const GROUP_BLOCKS_MAX: usize = 256;
 
-/// What a client gets back.
+/// The answer to a client.
 pub(crate) type Answer = Result<Value, Fault>;
 
-/// A wish to change the chain.
-pub(crate) enum Order {
+/// A command that changes the chain.
+pub(crate) enum Command {
     /// Take transactions into the pool; with instant mining one block holds what they made ready.
     Send(Vec<Signed>),
     /// Make this many blocks, the first with the timestamp if one is given.
@@ -43,9 +43,9 @@ pub(crate) enum Order {
 
 type Slot = Arc<Mutex<Option<Vec<Answer>>>>;
 
-/// Where orders wait for the writer, and the writer behind its lock.
-pub(crate) struct Desk {
-    queue: Mutex<Vec<(Order, Slot)>>,
+/// The queue of commands, and the writer behind its lock.
+pub(crate) struct WriteQueue {
+    queue: Mutex<Vec<(Command, Slot)>>,
     writer: Mutex<Writer>,
 }
 
@@ -63,21 +63,21 @@ pub(crate) fn hold<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Desk {
+impl WriteQueue {
     pub fn new(writer: Writer) -> Self {
         Self { queue: Mutex::default(), writer: Mutex::new(writer) }
     }
 
-    /// Carries out an order, together with all that others have queued meanwhile.
-    pub fn submit(&self, chain: &RwLock<Chain>, order: Order) -> Vec<Answer> {
+    /// Carries out a command, together with all that others have queued meanwhile.
+    pub fn submit(&self, chain: &RwLock<Chain>, command: Command) -> Vec<Answer> {
         let slot = Slot::default();
-        hold(&self.queue).push((order, slot.clone()));
+        hold(&self.queue).push((command, slot.clone()));
         let mut writer = hold(&self.writer);
         if let Some(answers) = hold(&slot).take() {
             return answers;
         }
-        let orders = std::mem::take(&mut *hold(&self.queue));
-        writer.run(chain, orders);
+        let commands = std::mem::take(&mut *hold(&self.queue));
+        writer.run(chain, commands);
         hold(&slot).take().unwrap_or_default()
     }
 }
@@ -87,12 +87,12 @@ impl Writer {
         Self { journal, clock, staged: Staged::default(), answered: Vec::new(), broken: false }
     }
 
-    fn run(&mut self, chain: &RwLock<Chain>, orders: Vec<(Order, Slot)>) {
-        for (order, slot) in orders {
+    fn run(&mut self, chain: &RwLock<Chain>, commands: Vec<(Command, Slot)>) {
+        for (command, slot) in commands {
             let answers = if self.broken {
                 vec![Err(Fault::server(Error::Broken.to_string()))]
             } else {
-                self.carry_out(chain, order)
+                self.carry_out(chain, command)
             };
             self.answered.push((slot, answers));
             if self.staged.blocks.len() >= GROUP_BLOCKS_MAX {
@@ -102,24 +102,24 @@ impl Writer {
         self.flush(chain);
     }
 
-    fn carry_out(&mut self, chain: &RwLock<Chain>, order: Order) -> Vec<Answer> {
-        match order {
-            Order::Send(transactions) => self.send(chain, transactions),
-            Order::Mine(blocks, timestamp) => vec![self.mine(chain, blocks, timestamp)],
-            Order::SetBalance(address, balance) => vec![self.set_balance(chain, address, balance)],
-            Order::IncreaseTime(seconds) => vec![Ok(json!(change(chain).schedule.ahead(seconds)))],
-            Order::NextTimestamp(timestamp) => vec![self.next_timestamp(chain, timestamp)],
-            Order::Automine(on) => {
+    fn carry_out(&mut self, chain: &RwLock<Chain>, command: Command) -> Vec<Answer> {
+        match command {
+            Command::Send(transactions) => self.send(chain, transactions),
+            Command::Mine(blocks, timestamp) => vec![self.mine(chain, blocks, timestamp)],
+            Command::SetBalance(address, balance) => vec![self.set_balance(chain, address, balance)],
+            Command::IncreaseTime(seconds) => vec![Ok(json!(change(chain).schedule.ahead(seconds)))],
+            Command::NextTimestamp(timestamp) => vec![self.next_timestamp(chain, timestamp)],
+            Command::Automine(on) => {
                 change(chain).schedule.automine(on);
                 // What has been waiting is mined at once, as if it came now.
                 self.stage_ready(chain);
                 vec![Ok(Value::Null)]
             }
-            Order::Interval(seconds) => {
+            Command::Interval(seconds) => {
                 change(chain).schedule.interval(seconds);
                 vec![Ok(Value::Null)]
             }
-            Order::BaseFeeMin(wei) => {
+            Command::BaseFeeMin(wei) => {
                 change(chain).schedule.base_fee_min = wei;
                 self.stage_ready(chain);
                 vec![Ok(Value::Null)]
@@ -173,7 +173,7 @@ impl Writer {
     }
 
     fn set_balance(&mut self, chain: &RwLock<Chain>, address: Address, balance: U256) -> Answer {
-        // Staged blocks are older than this order, so they must be durable first.
+        // Staged blocks are older than this command, so they must be durable first.
         self.flush(chain);
         let old = read(chain).state.account(&address).unwrap_or(Account::funded(U256::ZERO));
         let diff = Diff::of(address, Account { balance, ..old });
@@ -262,7 +262,7 @@ fn change(chain: &RwLock<Chain>) -> RwLockWriteGuard<'_, Chain> {
     chain.write().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What every journal entry repeats.
+/// The header of every journal entry.
 fn origin(chain: &Chain) -> (u64, i64) {
     (chain.chain_id, chain.schedule.ahead_seconds)
 }

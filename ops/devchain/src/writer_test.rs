@@ -47,14 +47,14 @@ fn a_block_that_was_built_and_not_written_is_gone() {
 }
 
 #[test]
-fn a_writer_that_could_not_write_takes_no_more_orders() {
+fn a_writer_that_could_not_write_takes_no_more_commands() {
     let config = config("broken");
     let (chain, mut writer, _lock) = open(&config);
     // A journal that is open for reading only stands in for a full disk.
     writer.journal = Some(Journal::read_only(&config.dir.clone().unwrap().join("devchain.log")));
     for _ in 0..2 {
         let slot = Slot::default();
-        writer.run(&chain, vec![(Order::Mine(1, None), slot.clone())]);
+        writer.run(&chain, vec![(Command::Mine(1, None), slot.clone())]);
         let fault = hold(&slot).take().unwrap().pop().unwrap().unwrap_err();
         assert!(fault.message.contains("free space"), "{}", fault.message);
         assert_eq!(read(&chain).head().header.number, 0);
@@ -83,7 +83,7 @@ fn orders_that_come_together_share_one_write() {
     let log = config.dir.clone().unwrap().join("devchain.log");
     let marks = |bytes: Vec<u8>| bytes.windows(4).filter(|window| window == b"MBLK").count();
     assert_eq!(marks(std::fs::read(&log).unwrap()), 1);
-    writer.run(&chain, (0..3).map(|_| (Order::Mine(1, None), Slot::default())).collect());
+    writer.run(&chain, (0..3).map(|_| (Command::Mine(1, None), Slot::default())).collect());
     assert_eq!(marks(std::fs::read(&log).unwrap()), 2);
     assert_eq!(read(&chain).head().header.number, 3);
 }

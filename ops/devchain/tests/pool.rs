@@ -1,4 +1,4 @@
-//! Where this chain is stricter than the reference node, or promises more.
+//! Rules of this chain that are stricter than those of the reference node.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on should stop")]
 
 mod world;

@@ -50,7 +50,7 @@ fn live(chain: &Devchain) {
     ask(chain, "eth_sendRawTransaction", wallet.sign(Tx::transfer(7, NOBODY, 5)).params());
 }
 
-/// Everything that can be asked about what happened.
+/// Every read of the history.
 fn memory(chain: &Devchain) -> BTreeMap<String, Value> {
     let mut memory = BTreeMap::new();
     let mut keep = |method: &str, params: Value| {

@@ -63,14 +63,14 @@ pub enum Action {
 
 /// The result of an executed action.
 #[derive(Clone, Debug, Default)]
-pub struct Done {
+pub struct ExecutionResult {
     /// The operation, if there is one.
     pub operation_id: Option<String>,
     /// The batch, if there are several.
     pub batch_id: Option<String>,
 }
 
-impl Done {
+impl ExecutionResult {
     /// The result with one operation.
     fn operation(op: &Operation) -> Self {
         Self { operation_id: Some(op.id.clone()), batch_id: None }
@@ -185,46 +185,46 @@ impl Action {
     }
 
     /// Executes the action.
-    pub async fn execute(self, tx: &mut Tx, settings: &Settings, by: &Requester) -> Result<Done> {
+    pub async fn execute(self, tx: &mut Tx, settings: &Settings, by: &Requester) -> Result<ExecutionResult> {
         match self {
             Self::Mint(list) => {
                 let accepted = mint::request_list(tx, settings, list, by).await?;
-                Ok(Done { operation_id: None, batch_id: Some(accepted.batch_id) })
+                Ok(ExecutionResult { operation_id: None, batch_id: Some(accepted.batch_id) })
             }
-            Self::Reinstate(request) => request.execute(tx, by).await.map(|()| Done::default()),
-            Self::EraseInvestor(request) => request.execute(tx).await.map(|()| Done::default()),
-            Self::Invite(request) => request.execute(tx).await.map(|()| Done::default()),
-            Self::SetRoles(request) => request.execute(tx).await.map(|()| Done::default()),
-            Self::ChangeAccess(request) => request.execute(tx).await.map(|_| Done::default()),
+            Self::Reinstate(request) => request.execute(tx, by).await.map(|()| ExecutionResult::default()),
+            Self::EraseInvestor(request) => request.execute(tx).await.map(|()| ExecutionResult::default()),
+            Self::Invite(request) => request.execute(tx).await.map(|()| ExecutionResult::default()),
+            Self::SetRoles(request) => request.execute(tx).await.map(|()| ExecutionResult::default()),
+            Self::ChangeAccess(request) => request.execute(tx).await.map(|_| ExecutionResult::default()),
             // The requester collects the key later, because nobody else may see its secret.
-            Self::CreateApiKey(request) => request.check(tx).await.map(|()| Done::default()),
-            Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| Done::default()),
+            Self::CreateApiKey(request) => request.check(tx).await.map(|()| ExecutionResult::default()),
+            Self::ChangePolicies(change) => change.execute(tx, settings, by).await.map(|()| ExecutionResult::default()),
             Self::Compliance(request) => {
                 let op = compliance::request(tx, &request, by).await?;
                 match op.batch_id {
                     // The operation on one token is named; the others are found by the batch.
-                    Some(batch_id) => Ok(Done { operation_id: Some(op.id), batch_id: Some(batch_id) }),
-                    None => Ok(Done::operation(&op)),
+                    Some(batch_id) => Ok(ExecutionResult { operation_id: Some(op.id), batch_id: Some(batch_id) }),
+                    None => Ok(ExecutionResult::operation(&op)),
                 }
             }
             Self::Payout(list) => {
                 payout_approval::agree(tx, &list, by).await?;
-                Ok(Done::default())
+                Ok(ExecutionResult::default())
             }
             Self::ExcludeEntitlement(request) => {
                 entitlement::exclude(tx, &request, by).await?;
-                Ok(Done::default())
+                Ok(ExecutionResult::default())
             }
             Self::ReissueEntitlement(request) => {
                 let paying = entitlement::reissue(tx, settings, &request, by).await?;
-                Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
+                Ok(ExecutionResult { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
             }
             Self::Reissue(list) => {
                 let paying = reissue::execute(tx, settings, &list, by).await?;
-                Ok(Done { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
+                Ok(ExecutionResult { operation_id: None, batch_id: paying.into_iter().find_map(|op| op.batch_id) })
             }
-            Self::Reclaim(request) => Ok(Done::operation(&reclaim::request(tx, &request, by).await?)),
-            Self::CancelOffering(request) => offering::end(tx, &request, by).await.map(|_| Done::default()),
+            Self::Reclaim(request) => Ok(ExecutionResult::operation(&reclaim::request(tx, &request, by).await?)),
+            Self::CancelOffering(request) => offering::end(tx, &request, by).await.map(|_| ExecutionResult::default()),
             Self::Abandon(_) | Self::CloseNonce(_) | Self::AcceptHistory(_) => Err(Error::Unreadable {
                 what: "approval of",
                 id: self.about().subject_id,

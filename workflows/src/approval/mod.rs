@@ -221,8 +221,8 @@ async fn expire(engine: &Engine, mut a: Approval) -> Result<()> {
     tx.commit(Point::Approval).await
 }
 
-/// An approved action whose questions to the chain are answered.
-enum Examined {
+/// An approved action with the results of its checks on the chain.
+enum CheckedAction {
     Abandon(Box<abandon::Examined>),
     CloseNonce(Box<close_nonce::Examined>),
     AcceptHistory(Box<chain_history::Examined>),
@@ -233,15 +233,15 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
     let outcome = match a.verified_payload().and_then(|payload| Action::read(&a.id, payload)) {
         Ok(Action::Abandon(request)) => {
             let examined = abandon::examine_agreed(engine, &request).await;
-            examined.map(|examined| (Examined::Abandon(Box::new(examined)), request.reason))
+            examined.map(|examined| (CheckedAction::Abandon(Box::new(examined)), request.reason))
         }
         Ok(Action::CloseNonce(request)) => {
             let examined = close_nonce::examine_agreed(engine, &request).await;
-            examined.map(|examined| (Examined::CloseNonce(Box::new(examined)), request.reason))
+            examined.map(|examined| (CheckedAction::CloseNonce(Box::new(examined)), request.reason))
         }
         Ok(Action::AcceptHistory(request)) => {
             let examined = chain_history::examine_agreed(engine, &request).await;
-            examined.map(|examined| (Examined::AcceptHistory(Box::new(examined)), request.reason))
+            examined.map(|examined| (CheckedAction::AcceptHistory(Box::new(examined)), request.reason))
         }
         Ok(other) => Err(Error::Unreadable {
             what: "approval",
@@ -256,9 +256,11 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
             let reason = format!("{reason} (requested by {}, {})", a.maker, a.id);
             let checker = a.checker.as_deref().unwrap_or_default();
             match examined {
-                Examined::Abandon(examined) => abandon::write(&mut tx, *examined, checker, &reason).await?,
-                Examined::CloseNonce(examined) => close_nonce::write(&mut tx, *examined, checker, &reason).await?,
-                Examined::AcceptHistory(examined) => chain_history::write(&mut tx, *examined, checker, &reason).await?,
+                CheckedAction::Abandon(examined) => abandon::write(&mut tx, *examined, checker, &reason).await?,
+                CheckedAction::CloseNonce(examined) => close_nonce::write(&mut tx, *examined, checker, &reason).await?,
+                CheckedAction::AcceptHistory(examined) => {
+                    chain_history::write(&mut tx, *examined, checker, &reason).await?
+                }
             }
             approval::transition(&mut tx, &mut a, Move::Execute, "engine", "executed").await?;
         }

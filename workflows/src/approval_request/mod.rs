@@ -32,16 +32,14 @@ pub struct About {
 }
 
 impl About {
+    /// An action that belongs to no offering and moves no money.
+    pub fn of(subject_type: &'static str, id: &str, reason: Option<String>, live_key: String) -> Self {
+        Self { subject_type, subject_id: id.to_owned(), offering_id: None, amount: None, reason, live_key }
+    }
+
     /// A decision about an operation. At most one of each kind waits for an operation.
     pub fn of_operation(decision: &str, id: &str, reason: &str) -> Self {
-        Self {
-            subject_type: "operation",
-            subject_id: id.to_owned(),
-            offering_id: None,
-            amount: None,
-            reason: Some(reason.to_owned()),
-            live_key: format!("{decision}:{id}"),
-        }
+        Self::of("operation", id, Some(reason.to_owned()), format!("{decision}:{id}"))
     }
 }
 

@@ -1,4 +1,4 @@
-//! A freeze or a pause takes its subject over from an operation that failed, because nobody's unmade decision may delay either.
+//! A freeze or a pause takes its subject over from a failed operation, because neither may wait for a decision about that one.
 
 use muniment_domain::Result;
 use muniment_domain::db::Tx;

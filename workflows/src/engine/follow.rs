@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
-use muniment_activities::chain::receipt::{Receipt, Wanted};
+use muniment_activities::chain::receipt::{Receipt, ReceiptRequest};
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
@@ -243,13 +243,13 @@ async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block
     }
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
     // One request for all of them, or none if the blocks contain no transaction of the platform.
-    let wanted = |b: &Block| Wanted {
+    let request = |b: &Block| ReceiptRequest {
         block: b.hash,
         receipts_root: b.receipts_root,
         transactions: b.transactions.iter().map(|t| t.hash).collect(),
         ours: ours(b),
     };
-    let asked: Vec<Wanted> = blocks.iter().map(wanted).collect();
+    let asked: Vec<ReceiptRequest> = blocks.iter().map(request).collect();
     let receipts = network.chain.receipts_of_blocks(&asked).await?;
     let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
         let foreign = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));

@@ -19,14 +19,7 @@ pub struct Request {
 impl Request {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "investor",
-            subject_id: self.investor_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("erase:{}", self.investor_id),
-        }
+        About::of("investor", &self.investor_id, Some(self.reason.clone()), format!("erase:{}", self.investor_id))
     }
 
     /// Refuses while the investor holds units, is owed money or has an open operation, and lists these.

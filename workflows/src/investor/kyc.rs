@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Accreditation, AccreditationDecision, Investor, Level, Move, Screening, Status};
-use muniment_domain::kyc::{self, Grounds, NewCase};
+use muniment_domain::kyc::{self, DecisionReason, NewCase};
 use muniment_domain::policy::Limits;
 use muniment_domain::{Code, Error, Result, country};
 
@@ -64,7 +64,13 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
     let case = kyc::insert_case(tx, &i.id, new).await?;
     i.kyc_level = Some(new.level);
     i.kyc_submitted_at = Some(tx.now());
-    kyc::transition(tx, &mut i, Move::Submit, &Grounds { decided_by: new.submitted_by, ..Grounds::default() }).await?;
+    kyc::transition(
+        tx,
+        &mut i,
+        Move::Submit,
+        &DecisionReason { decided_by: new.submitted_by, ..DecisionReason::default() },
+    )
+    .await?;
     Ok((i, case))
 }
 
@@ -84,13 +90,13 @@ pub async fn decide(
             finding.apply(&mut i);
         }
     }
-    let ground = Grounds {
+    let decided = DecisionReason {
         decided_by: &by.actor,
         reason_code: d.reason_code.as_deref(),
         evidence_sha256: d.evidence_sha256.as_deref(),
         screening: d.screening,
     };
-    kyc::transition(tx, &mut i, d.word, &ground).await?;
+    kyc::transition(tx, &mut i, d.word, &decided).await?;
     if let Some(finding) = finding(d, by) {
         finding.keep(tx, &i).await?;
     }
@@ -138,7 +144,13 @@ pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<
     let mut i = investor::find(tx, investor_id).await?;
     if ends_at(&i).is_some_and(|end| end <= tx.now()) {
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
-        kyc::transition(tx, &mut i, Move::Expire, &Grounds { decided_by: &by.actor, ..Grounds::default() }).await?;
+        kyc::transition(
+            tx,
+            &mut i,
+            Move::Expire,
+            &DecisionReason { decided_by: &by.actor, ..DecisionReason::default() },
+        )
+        .await?;
         entitlement::hold_all_of(tx, &i.id, &by, "the approval of the identity has expired").await?;
     }
     Ok(ends_at(&i))

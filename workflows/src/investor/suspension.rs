@@ -3,7 +3,7 @@
 
 use muniment_domain::db::Tx;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
-use muniment_domain::kyc::{self, Cause, Grounds};
+use muniment_domain::kyc::{self, Cause, DecisionReason};
 use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 
@@ -37,8 +37,9 @@ pub async fn suspend(
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
     let screening = matches!(cause, Cause::SanctionsHit | Cause::PepHit).then_some(Screening::Hit);
-    let ground = Grounds { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
-    kyc::transition(tx, &mut i, Move::Suspend, &ground).await?;
+    let decided =
+        DecisionReason { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
+    kyc::transition(tx, &mut i, Move::Suspend, &decided).await?;
     timer::set(tx, &i.id, None).await?;
     entitlement::hold_all_of(tx, &i.id, by, "the investor is suspended").await?;
     Ok(i)
@@ -47,14 +48,7 @@ pub async fn suspend(
 impl Reinstate {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "investor",
-            subject_id: self.investor_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("reinstate:{}", self.investor_id),
-        }
+        About::of("investor", &self.investor_id, Some(self.reason.clone()), format!("reinstate:{}", self.investor_id))
     }
 
     /// Refuses an investor who is not suspended, or whose last screening had a hit.
@@ -77,13 +71,13 @@ impl Reinstate {
     pub async fn execute(self, tx: &mut Tx, by: &Requester) -> Result<()> {
         let mut i = investor::find(tx, &self.investor_id).await?;
         self.allowed(&i)?;
-        let ground = Grounds {
+        let decided = DecisionReason {
             decided_by: &by.actor,
             reason_code: Some("reinstated"),
             evidence_sha256: Some(&self.evidence_sha256),
             screening: self.screening,
         };
-        kyc::transition(tx, &mut i, Move::Reinstate, &ground).await?;
+        kyc::transition(tx, &mut i, Move::Reinstate, &decided).await?;
         // If the approval expired meanwhile, this timer is due at once and ends it.
         timer::set(tx, &i.id, ends_at(&i)).await
     }

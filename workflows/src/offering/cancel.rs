@@ -25,11 +25,11 @@ pub struct Request {
 
 /// The result of a request to cancel.
 #[derive(Debug)]
-pub enum Ended {
+pub enum CancelResult {
     /// The offering is cancelled.
     Cancelled(Box<Offering>),
     /// A second person must approve it.
-    Asked(Box<Approval>),
+    AwaitsApproval(Box<Approval>),
 }
 
 impl Request {
@@ -53,16 +53,16 @@ pub async fn cancel(
     scope: &Scope,
     request: Request,
     by: &Requester,
-) -> Result<Ended> {
+) -> Result<CancelResult> {
     let o = lock(tx, scope, &request.offering_id).await?;
     let alone = *scope == Scope::All && o.committed_total == 0;
     if alone || o.status.next(Move::Cancel).is_none() {
-        return Ok(Ended::Cancelled(Box::new(end(tx, &request, by).await?)));
+        return Ok(CancelResult::Cancelled(Box::new(end(tx, &request, by).await?)));
     }
     check(tx, &request).await?;
     let request = NewRequest::new(CANCEL, request.about(), &request)?;
-    let asked = approval_request::store(tx, settings, request, by).await?;
-    Ok(Ended::Asked(Box::new(asked)))
+    let approval = approval_request::store(tx, settings, request, by).await?;
+    Ok(CancelResult::AwaitsApproval(Box::new(approval)))
 }
 
 /// Refuses an offering that cannot be cancelled: some of its units are minted, or an unfinished mint may mint them.

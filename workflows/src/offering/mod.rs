@@ -35,7 +35,7 @@ use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, holding, issuer, subscription};
 
 pub use calendar::on_timer;
-pub use cancel::{CANCEL, Ended, Request, cancel, check, end};
+pub use cancel::{CANCEL, CancelResult, Request, cancel, check, end};
 pub use change::{add_document, change, create, material_change};
 pub use reopen::reopen;
 pub use review::{approve, request_changes, submit};

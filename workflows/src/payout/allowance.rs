@@ -23,37 +23,43 @@ pub const STEP: &str = "approve";
 
 /// The state of an allowance.
 #[derive(Clone, Debug)]
-pub enum Ensured {
+pub enum AllowanceState {
     /// The allowance is final.
     Granted,
     /// An earlier operation that grants it is not finished.
     UnderWay,
     /// This new operation grants it.
-    Asked(Box<Operation>),
+    Requested(Box<Operation>),
 }
 
-impl Ensured {
+impl AllowanceState {
     /// The new operation, if there is one.
     pub fn operation(self) -> Option<Operation> {
-        if let Self::Asked(op) = self { Some(*op) } else { None }
+        if let Self::Requested(op) = self { Some(*op) } else { None }
     }
 }
 
 /// Makes sure that the token has an allowance from the payer of a distribution.
-pub async fn ensure(tx: &mut Tx, d: &Distribution, lane: &Lane, batch_id: &str, by: &Requester) -> Result<Ensured> {
+pub async fn ensure(
+    tx: &mut Tx,
+    d: &Distribution,
+    lane: &Lane,
+    batch_id: &str,
+    by: &Requester,
+) -> Result<AllowanceState> {
     let spender = d.token_address.0;
     if payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, spender).await? {
-        return Ok(Ensured::Granted);
+        return Ok(AllowanceState::Granted);
     }
     let key = key(d.chain_id, d.payout_token.0, d.funding_wallet.0, spender);
     if operation::find_live(tx, &key).await?.is_some() {
-        return Ok(Ensured::UnderWay);
+        return Ok(AllowanceState::UnderWay);
     }
     let new = payout::new_operation(d, lane, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
     let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
     let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
-    Ok(Ensured::Asked(Box::new(op)))
+    Ok(AllowanceState::Requested(Box::new(op)))
 }
 
 /// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page
@@ -65,7 +71,7 @@ pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bo
     }
     let d = distribution::lock_row(tx, &op.subject_id).await?;
     let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("bat"));
-    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, Ensured::Granted);
+    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, AllowanceState::Granted);
     if waits {
         op.blocked_reason = Some(PENDING.to_owned());
     }

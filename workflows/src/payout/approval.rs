@@ -52,14 +52,7 @@ impl PayoutList {
 
 /// What the approval of an exclusion or a reissue shows.
 pub fn about(r: &Named, what: &str) -> About {
-    About {
-        subject_type: "entitlement",
-        subject_id: r.entitlement_id.clone(),
-        offering_id: None,
-        amount: None,
-        reason: Some(r.reason.clone()),
-        live_key: format!("{what}:{}", r.entitlement_id),
-    }
+    About::of("entitlement", &r.entitlement_id, Some(r.reason.clone()), format!("{what}:{}", r.entitlement_id))
 }
 
 /// Submits a distribution for execution. While the amounts submitted in a day stay below the threshold, it is approved at once. From the

@@ -19,7 +19,7 @@ use crate::payout;
 const WEI_DECIMALS: u32 = 18;
 
 /// The funds that a payout needs.
-struct Need {
+struct RequiredFunds {
     d: Distribution,
     /// Units of the coin.
     units: u128,
@@ -29,7 +29,7 @@ struct Need {
 }
 
 /// The payer's funds at the newest block.
-struct Found {
+struct AvailableFunds {
     balance: U256,
     allowance: Option<U256>,
     wei: U256,
@@ -39,12 +39,12 @@ struct Found {
 /// Refuses a payout that could not be executed now, or that the payer cannot fund.
 pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
-    let need = need(&mut tx, engine.settings.payout_page_holders, distribution_id).await?;
+    let need = required_funds(&mut tx, engine.settings.payout_page_holders, distribution_id).await?;
     drop(tx);
     let chain_id = need.d.chain_id;
     let unknown = || Error::refused(Code::UnknownChain, format!("The chain {chain_id} is not configured here."));
     let network = engine.network(chain_id).ok_or_else(unknown)?;
-    let found = ask(engine, network, &need).await;
+    let found = available_funds(engine, network, &need).await;
     let found = found.map_err(|fault| Error::refused(Code::ChainUnavailable, fault.to_string()))?;
     let missing = missing(&need, &found);
     if missing.is_empty() {
@@ -55,7 +55,7 @@ pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
     Err(Error::refused(Code::PayerUnfunded, detail))
 }
 
-async fn need(tx: &mut Tx, page_holders: usize, id: &str) -> Result<Need> {
+async fn required_funds(tx: &mut Tx, page_holders: usize, id: &str) -> Result<RequiredFunds> {
     let (d, list) = payout::due(tx, id).await?;
     let (contract, before) = match d.method {
         Method::DirectPayout => (d.token_address.0, 0),
@@ -64,7 +64,7 @@ async fn need(tx: &mut Tx, page_holders: usize, id: &str) -> Result<Need> {
     };
     let is_allowed = payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, contract).await?;
     let pages = list.len().div_ceil(page_holders.clamp(1, payout::LINES_MAX)) + before + usize::from(!is_allowed);
-    Ok(Need {
+    Ok(RequiredFunds {
         units: list.iter().map(|e| d.units(e.net)).sum(),
         gas: GasModel::PAYOUT_PAGE.of_pages(pages, list.len()),
         allowed: is_allowed.then_some(contract),
@@ -72,14 +72,14 @@ async fn need(tx: &mut Tx, page_holders: usize, id: &str) -> Result<Need> {
     })
 }
 
-async fn ask(engine: &Engine, network: &Network, need: &Need) -> Result<Found, Fault> {
+async fn available_funds(engine: &Engine, network: &Network, need: &RequiredFunds) -> Result<AvailableFunds, Fault> {
     let (chain, asset, payer) = (&network.chain, need.d.payout_token.0, need.d.funding_wallet.0);
     let allowance = match need.allowed {
         Some(spender) => Some(coin::allowance(chain, asset, payer, spender, At::Latest).await?),
         None => None,
     };
     let price = network.fees(engine.db.clock().now()).await?.max_fee_per_gas;
-    Ok(Found {
+    Ok(AvailableFunds {
         balance: coin::balance_of(chain, asset, payer, At::Latest).await?,
         allowance,
         wei: chain.balance(payer, Tag::Latest).await?,
@@ -88,7 +88,7 @@ async fn ask(engine: &Engine, network: &Network, need: &Need) -> Result<Found, F
 }
 
 /// The missing funds, each as the predicate of a sentence about the payer.
-fn missing(need: &Need, found: &Found) -> Vec<String> {
+fn missing(need: &RequiredFunds, found: &AvailableFunds) -> Vec<String> {
     let (units, decimals) = (U256::from(need.units), u32::try_from(need.d.payout_decimals).unwrap_or(0));
     let of_coin = |amount: U256| format!("{} {}", text(amount, decimals), need.d.payout_symbol);
     let mut missing = Vec::new();

@@ -50,7 +50,7 @@ struct Allowed {
 #[derive(Debug)]
 struct EscrowFunded;
 
-/// What was left in escrow is with its funder again.
+/// The rest of the escrow was returned to its funder.
 #[derive(Debug)]
 struct EscrowReturned;
 
@@ -144,10 +144,11 @@ impl OperationKind for DistributorPayout {
                 let sums = withheld::sums(op)?;
                 let units: Option<Vec<u128>> = sums.iter().map(Sum::units).collect();
                 let units = units.ok_or_else(|| damaged(op))?;
-                let told = effect(receipt, target, payload(op, "asset")?, data, &units);
-                let lines =
-                    |told: Vec<LineOutcome>| told.into_iter().zip(&sums).flat_map(|(o, sum)| repeat_n(o, sum.lines));
-                Ok(shown(told.map(|told| LinesPaid { first: 0, outcomes: lines(told).collect() })))
+                let outcomes = effect(receipt, target, payload(op, "asset")?, data, &units);
+                let lines = |outcomes: Vec<LineOutcome>| {
+                    outcomes.into_iter().zip(&sums).flat_map(|(o, sum)| repeat_n(o, sum.lines))
+                };
+                Ok(shown(outcomes.map(|outcomes| LinesPaid { first: 0, outcomes: lines(outcomes).collect() })))
             }
             reclaim::STEP => {
                 let returned = contract::cancel_effect(receipt, target, payload(op, "asset")?, data);
@@ -169,7 +170,7 @@ impl OperationKind for DistributorPayout {
         Some(reclaim::key(&op.subject_id))
     }
 
-    /// The distributor itself keeps a call from being executed twice, and tells which call it was.
+    /// The distributor itself refuses to execute a call twice, and its events name the call.
     fn is_traced(&self, step: &Step) -> bool {
         let traced = [distributor::CREATE, distributor::PAGE, claim::ONE, claim::PAGE, reclaim::STEP];
         traced.contains(&step.name.as_str())

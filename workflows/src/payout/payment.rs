@@ -87,8 +87,8 @@ pub async fn pay(
     let batch_id = tx.new_id("bat");
     let mut operations = Vec::new();
     let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
-    let first_page = i64::from(matches!(waits, allowance::Ensured::Asked(_)));
-    let must_wait = !matches!(waits, allowance::Ensured::Granted);
+    let first_page = i64::from(matches!(waits, allowance::AllowanceState::Requested(_)));
+    let must_wait = !matches!(waits, allowance::AllowanceState::Granted);
     operations.extend(waits.operation());
     let pages: Vec<&[Entitlement]> = list.chunks(settings.payout_page_holders.clamp(1, LINES_MAX)).collect();
     let count = i64::try_from(pages.len()).unwrap_or(i64::MAX);

@@ -34,14 +34,7 @@ pub struct Request {
 impl Request {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "distribution",
-            subject_id: self.distribution_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: key(&self.distribution_id),
-        }
+        About::of("distribution", &self.distribution_id, Some(self.reason.clone()), key(&self.distribution_id))
     }
 }
 

@@ -13,7 +13,12 @@ use crate::payout::snapshot::Stop;
 const SILENCE_SECONDS: i64 = 5;
 
 /// Finds the record block, at or above the token's first block.
-pub async fn find(engine: &Engine, network: &Network, d: &Distribution, first: i64) -> Result<snapshot::At, Stop> {
+pub async fn find(
+    engine: &Engine,
+    network: &Network,
+    d: &Distribution,
+    first: i64,
+) -> Result<snapshot::SnapshotBlock, Stop> {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, d.chain_id).await?;
     drop(tx);
@@ -63,9 +68,9 @@ fn seconds(header: &Header) -> i64 {
     header.timestamp.cast_signed()
 }
 
-fn at(header: &Header) -> snapshot::At {
+fn at(header: &Header) -> snapshot::SnapshotBlock {
     let time = DateTime::<Utc>::from_timestamp(seconds(header), 0).unwrap_or_default();
-    snapshot::At { number: header.number.cast_signed(), hash: header.hash, time }
+    snapshot::SnapshotBlock { number: header.number.cast_signed(), hash: header.hash, time }
 }
 
 async fn header(network: &Network, number: i64) -> Result<Header, Fault> {

@@ -40,15 +40,16 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
     // An abandoned operation is never repeated, so the receipt needs as many agreeing endpoints as finality does.
     match network.chain.confirm_receipt(&receipt).await.map_err(|fault| execution::unavailable(&fault))? {
         Agreement::Agreed => {}
-        told => {
-            let detail = format!("The endpoints do not agree about {}: {told:?}. Try again later.", receipt.tx_hash);
+        findings => {
+            let detail =
+                format!("The endpoints do not agree about {}: {findings:?}. Try again later.", receipt.tx_hash);
             return Err(Error::refused(Code::ChainUnavailable, detail));
         }
     }
     let Err(whole) = engine.kind(op).effect(op, step, &receipt)? else { return Ok(None) };
-    let (lines, told) = evidence(op, step, &receipt)?;
+    let (lines, findings) = evidence(op, step, &receipt)?;
     let mut missing = vec![whole.to_string()];
-    missing.extend(told);
+    missing.extend(findings);
     let block_number = receipt.block_number.cast_signed();
     Ok(Some(Shortfall { missing, tx_hash: receipt.tx_hash, block_number, lines }))
 }
@@ -58,19 +59,19 @@ fn evidence(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Ve
     let page = direct::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
     let Some(page) = page else { return Ok((Vec::new(), Vec::new())) };
     let lines = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page);
-    let mut told = Vec::new();
+    let mut findings = Vec::new();
     for (index, (line, said)) in page.lines.iter().zip(&lines).enumerate() {
         let (holder, units) = (line.holder().to_checksum(None), line.units());
         match said {
             LineTransfer::Exact => {}
-            LineTransfer::Missing => told.push(format!("line {index}: {holder} got nothing of {units} units")),
+            LineTransfer::Missing => findings.push(format!("line {index}: {holder} got nothing of {units} units")),
             LineTransfer::OtherAmount(other) => {
-                told.push(format!("line {index}: {holder} got {other} of {units} units"))
+                findings.push(format!("line {index}: {holder} got {other} of {units} units"))
             }
         }
     }
     let paid = lines.iter().filter(|said| **said == LineTransfer::Exact).count();
-    told.push(format!("{paid} of {} lines were paid and stay paid", lines.len()));
+    findings.push(format!("{paid} of {} lines were paid and stay paid", lines.len()));
     let lines = page.lines.iter().map(|line| line.holder()).zip(lines).collect();
-    Ok((lines, told))
+    Ok((lines, findings))
 }

@@ -68,7 +68,7 @@ pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
 }
 
 /// Finds the record block and the balances, and compares their sum with the chain's supply at that block.
-async fn read_balances(engine: &Engine, d: &Distribution) -> Result<(snapshot::At, Balances), Stop> {
+async fn read_balances(engine: &Engine, d: &Distribution) -> Result<(snapshot::SnapshotBlock, Balances), Stop> {
     let Some(network) = engine.network(d.chain_id) else {
         let why = format!("chain {} is not configured in this worker", d.chain_id);
         return Err(Stop::Waits("unknown_chain", why));
@@ -101,7 +101,7 @@ async fn read_balances(engine: &Engine, d: &Distribution) -> Result<(snapshot::A
 }
 
 /// Stores the snapshot and moves the distribution, in one commit.
-async fn store(engine: &Engine, mut d: Distribution, at: snapshot::At, balances: &Balances) -> Result<()> {
+async fn store(engine: &Engine, mut d: Distribution, at: snapshot::SnapshotBlock, balances: &Balances) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     let stored = snapshot::insert(&mut tx, &d.id, at, balances).await?;
     let reason = format!("{} holders at block {}", stored.holder_count, stored.block_number);

@@ -1,6 +1,6 @@
 //! Splitting a payout page that would certainly fail, before anything is signed. If it would revert because of some of its lines, the
 //! frozen payees are held, the other named payees become one operation, and the rest another. If it needs more gas than a transaction can
-//! have, it is cut in half.
+//! have, it is split in half.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move as Moved};
-use muniment_domain::operation::{self, Kind, Move, NewOperation, Operation, Problem, Resolution, Stage};
+use muniment_domain::operation::{self, Kind, NewOperation, Operation, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::Step;
 use muniment_domain::{Error, Result, contract, lane, operation_item};
@@ -24,22 +24,19 @@ use crate::engine::{Engine, Network};
 use crate::payout;
 use crate::requester::Requester;
 
-/// Payees that are removed one after the other before the page is refused as a whole.
-const NAMED_MAX: usize = 32;
-
 /// A planned split of a page: the places of the held lines, and of the lines that are separated from the rest.
 #[derive(Clone, Debug)]
-struct Cut {
+struct Split {
     held: BTreeSet<usize>,
-    apart: BTreeSet<usize>,
-    /// Whether the lines are the cause, and not the size. A part that was cut because of its lines is not cut again.
+    separate: BTreeSet<usize>,
+    /// Whether the lines are the cause, and not the size. A part that was split because of its lines is not split again.
     by_lines: bool,
     why: String,
 }
 
 /// The payees that make a page revert, as far as they are known.
 #[derive(Default)]
-struct Culprits {
+struct FailingPayees {
     frozen: BTreeSet<Address>,
     named: BTreeSet<Address>,
 }
@@ -53,15 +50,15 @@ pub async fn split_reverting(
     call: &Call,
     revert: &Revert,
 ) -> Result<bool, Failure> {
-    let Some(cut) = plan(network, op, step, call, revert).await? else { return Ok(false) };
-    write(engine, op, step, cut).await?;
+    let Some(split) = plan(network, op, step, call, revert).await? else { return Ok(false) };
+    write(engine, op, step, split).await?;
     Ok(true)
 }
 
 /// Splits a page that is too large for one transaction in half. Returns whether it did.
 pub async fn split_oversized(engine: &Engine, op: &Operation, step: &Step, why: &str) -> Result<bool, Failure> {
-    let Some(cut) = halve(op, step, why.to_owned()) else { return Ok(false) };
-    write(engine, op, step, cut).await?;
+    let Some(split) = halve(op, step, why.to_owned()) else { return Ok(false) };
+    write(engine, op, step, split).await?;
     Ok(true)
 }
 
@@ -73,68 +70,69 @@ async fn plan(
     step: &Step,
     call: &Call,
     revert: &Revert,
-) -> Result<Option<Cut>, Failure> {
-    let Some(page) = page_to_cut(op, step) else { return Ok(None) };
+) -> Result<Option<Split>, Failure> {
+    let Some(page) = splittable_page(op, step) else { return Ok(None) };
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let told = token::frozen_among(&network.chain, step.target.0, &page.lines, At::Latest).await.map_err(fault)?;
-    let frozen = page.lines.iter().zip(told).filter(|(_, frozen)| *frozen).map(|(line, _)| line.holder()).collect();
-    let mut culprits = Culprits { frozen, ..Culprits::default() };
-    let mut said = revert.clone();
-    for _ in 0..NAMED_MAX {
+    let answers = token::frozen_among(&network.chain, step.target.0, &page.lines, At::Latest).await.map_err(fault)?;
+    let frozen = page.lines.iter().zip(answers).filter(|(_, frozen)| *frozen).map(|(line, _)| line.holder()).collect();
+    let mut failing = FailingPayees { frozen, ..FailingPayees::default() };
+    let mut last = revert.clone();
+    for _ in 0..page::NAMED_MAX {
         let rest = PayoutPage {
-            lines: page.lines.iter().copied().filter(|l| !culprits.has(l.holder())).collect(),
+            lines: page.lines.iter().copied().filter(|l| !failing.has(l.holder())).collect(),
             ..page.clone()
         };
         if rest.lines.is_empty() {
-            return Ok((!culprits.frozen.is_empty()).then(|| culprits.cut(&page, revert)));
+            return Ok((!failing.frozen.is_empty()).then(|| failing.split(&page, revert)));
         }
         if rest.lines.len() < page.lines.len() {
             let data = direct::pay(call.from, step.target.0, &rest).data;
             match network.chain.simulate(&Call { data, ..call.clone() }, At::Latest).await.map_err(fault)? {
-                Simulation::Gas(_) => return Ok(Some(culprits.cut(&page, revert))),
-                Simulation::Reverts(next) => said = next,
+                Simulation::Gas(_) => return Ok(Some(failing.split(&page, revert))),
+                Simulation::Reverts(next) => last = next,
             }
         }
-        // A part is not cut again: its bad lines fail together with it.
-        let Some(payee) = payee_named(&said, &rest).filter(|_| !page::is_part(op)) else { return Ok(None) };
-        culprits.named.insert(payee);
+        // A part is not split again: its bad lines fail together with it.
+        let Some(payee) = page::holder_named(&last, &rest.lines).filter(|_| !page::is_part(op)) else {
+            return Ok(None);
+        };
+        failing.named.insert(payee);
     }
     Ok(None)
 }
 
-/// Cuts a page that is too large in half. A half that is still too large is cut again. A single line cannot be cut.
-fn halve(op: &Operation, step: &Step, why: String) -> Option<Cut> {
-    let lines = page_to_cut(op, step)?.lines.len();
-    (lines > 1).then(|| Cut { held: BTreeSet::new(), apart: (lines / 2..lines).collect(), by_lines: false, why })
+/// Splits a page that is too large in half. A half that is still too large is split again. A single line cannot be split.
+fn halve(op: &Operation, step: &Step, why: String) -> Option<Split> {
+    let lines = splittable_page(op, step)?.lines.len();
+    (lines > 1).then(|| Split { held: BTreeSet::new(), separate: (lines / 2..lines).collect(), by_lines: false, why })
 }
 
-/// The page of a step, if it can be cut.
-fn page_to_cut(op: &Operation, step: &Step) -> Option<PayoutPage> {
-    if op.kind == Kind::Payout && page::may_cut(op, step) { direct::page_of(&step.calldata) } else { None }
+/// The page of a step, if it can be split.
+fn splittable_page(op: &Operation, step: &Step) -> Option<PayoutPage> {
+    if op.kind == Kind::Payout && page::may_split(op, step) { direct::page_of(&step.calldata) } else { None }
 }
 
-impl Culprits {
+impl FailingPayees {
     fn has(&self, payee: Address) -> bool {
         self.frozen.contains(&payee) || self.named.contains(&payee)
     }
 
-    fn cut(&self, page: &PayoutPage, revert: &Revert) -> Cut {
+    fn split(&self, page: &PayoutPage, revert: &Revert) -> Split {
         let places = |of: &BTreeSet<Address>| {
             let lines = page.lines.iter().enumerate();
             lines.filter(|(_, line)| of.contains(&line.holder())).map(|(place, _)| place).collect()
         };
-        Cut { held: places(&self.frozen), apart: places(&self.named), by_lines: true, why: revert.sentence.clone() }
+        Split {
+            held: places(&self.frozen),
+            separate: places(&self.named),
+            by_lines: true,
+            why: revert.sentence.clone(),
+        }
     }
 }
 
-/// The payee of the page that a revert names. None if the revert has another cause, such as the payer's balance.
-fn payee_named(revert: &Revert, page: &PayoutPage) -> Option<Address> {
-    let addresses = revert.operands.iter().filter_map(|(_, value)| value.parse::<Address>().ok());
-    addresses.into_iter().find(|a| page.lines.iter().any(|l| l.holder() == *a))
-}
-
 /// Ends the page, holds the frozen payees and accepts the parts, in one commit.
-async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
+async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
     let d = distribution::lock_row(&mut tx, &op.subject_id).await?;
@@ -147,10 +145,10 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result
     operation_item::release(&mut tx, &op.id).await?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, mut e) in list.into_iter().enumerate() {
-        if cut.held.contains(&place) {
+        if split.held.contains(&place) {
             let (reason, note) = (Some(HoldReason::Frozen), "its wallet is frozen");
             entitlement::transition(&mut tx, &mut e, Moved::Hold, reason, "engine", note).await?;
-        } else if cut.apart.contains(&place) {
+        } else if split.separate.contains(&place) {
             bad.push(e);
         } else {
             good.push(e);
@@ -158,19 +156,11 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result
     }
     let mut parts = Vec::new();
     for part in [good, bad].into_iter().filter(|part| !part.is_empty()) {
-        parts.push(format!("{} ({} lines)", accept(&mut tx, &op, &d, &part, cut.by_lines).await?, part.len()));
+        parts.push(format!("{} ({} lines)", accept(&mut tx, &op, &d, &part, split.by_lines).await?, part.len()));
     }
     let into = if parts.is_empty() { "nothing".to_owned() } else { parts.join(" and ") };
-    let message = format!("Split into {into}; {} held. The reason: {}", cut.held.len(), cut.why);
-    tracing::warn!(operation.id = %op.id, "{message}");
-    op.set_problem(Some(Problem {
-        stage: Stage::Preflight,
-        code: "page_split".to_owned(),
-        message: message.clone(),
-        data: None,
-    }));
-    op.resolution = Some(Resolution::Abandoned);
-    operation::transition(&mut tx, &mut op, Move::Fail, "engine", &message).await?;
+    let message = format!("Split into {into}; {} held. The reason: {}", split.held.len(), split.why);
+    page::end_split(&mut tx, &mut op, message).await?;
     payout::finish(&mut tx, d).await?;
     tx.commit(Point::Refuse).await
 }

@@ -37,14 +37,7 @@ pub struct Request {
 impl Request {
     /// What the approval shows. Only one change of a person can wait for approval.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "user",
-            subject_id: self.user_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: self.reason.clone(),
-            live_key: format!("{ACTION}:{}", self.user_id),
-        }
+        About::of("user", &self.user_id, self.reason.clone(), format!("{ACTION}:{}", self.user_id))
     }
 
     /// Refuses a change without effect, and the removal of the last admin.

@@ -33,14 +33,12 @@ pub struct Request {
 impl Request {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "user",
-            subject_id: self.user_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(format!("the key {}", self.name)),
-            live_key: format!("create_api_key:{}:{}", self.user_id, self.name),
-        }
+        About::of(
+            "user",
+            &self.user_id,
+            Some(format!("the key {}", self.name)),
+            format!("create_api_key:{}:{}", self.user_id, self.name),
+        )
     }
 
     /// Refuses a key that could not be used: its owner is no longer an admin, or it has expired.

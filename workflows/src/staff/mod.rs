@@ -49,14 +49,12 @@ pub struct SetRoles {
 impl Invite {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "user",
-            subject_id: self.user_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("invite:{}", user::normal_email(&self.email)),
-        }
+        About::of(
+            "user",
+            &self.user_id,
+            Some(self.reason.clone()),
+            format!("invite:{}", user::normal_email(&self.email)),
+        )
     }
 
     /// Refuses an address that has an account, and roles that exclude each other.
@@ -83,14 +81,7 @@ impl Invite {
 impl SetRoles {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About {
-            subject_type: "user",
-            subject_id: self.user_id.clone(),
-            offering_id: None,
-            amount: None,
-            reason: Some(self.reason.clone()),
-            live_key: format!("set_roles:{}", self.user_id),
-        }
+        About::of("user", &self.user_id, Some(self.reason.clone()), format!("set_roles:{}", self.user_id))
     }
 
     /// Refuses a change without effect, roles that exclude each other, and the removal of the last admin.

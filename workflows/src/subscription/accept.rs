@@ -34,11 +34,12 @@ pub async fn accept(
         ));
     }
     let investor = Investor::find(tx, &s.investor_id).await?;
-    let standing = eligibility::read_relation(tx, &offering, &s.investor_id, Some(&s)).await?;
+    let relation = eligibility::read_relation(tx, &offering, &s.investor_id, Some(&s)).await?;
     let (amount, held, now) = (s.amount, s.net_received(), tx.now());
     let (stage, acknowledged): (_, &[String]) = (Stage::Accept, &[]);
-    let (offered, investor, room) = (&offering, &investor, None);
-    let facts = Facts { stage, offering: offered, investor, amount, held, standing, room, acknowledged, now };
+    let (offered, investor, reservation_limit) = (&offering, &investor, None);
+    let facts =
+        Facts { stage, offering: offered, investor, amount, held, relation, reservation_limit, acknowledged, now };
     let record = eligibility::verdict(eligibility::evaluate(&facts))?;
     let units = units(&offering, amount)?;
     if named.is_some_and(|named| money::units(named, offering.decimals()) != Some(units)) {

@@ -71,7 +71,7 @@ pub async fn subscribe(
     let cooling_off_expires_at = offering.cooling_off_expires_at(now);
     let payment_due_at = payment_due_at(tx, settings, cooling_off_expires_at).await?;
     let hours = limits::current(tx, settings).await?.1.unverified_hours;
-    let verify_by = (investor.kyc_status != "approved").then_some(now + Duration::hours(hours.into()));
+    let verify_by = (investor.kyc_status != investor::Status::Approved).then_some(now + Duration::hours(hours.into()));
     let new = New {
         offering: &offering,
         investor_id: &investor.id,
@@ -140,8 +140,8 @@ async fn checks(
     asked: &SubscribeRequest,
 ) -> Result<Vec<Check>> {
     let limits = limits::current(tx, settings).await?.1;
-    let room = Some(eligibility::read_room(tx, offering, investor, &limits).await?);
-    let standing: Relation = eligibility::read_relation(tx, offering, &investor.id, None).await?;
+    let reservation_limit = Some(eligibility::read_reservation_limit(tx, offering, investor, &limits).await?);
+    let relation: Relation = eligibility::read_relation(tx, offering, &investor.id, None).await?;
     let amount = asked.amount.minor();
     let mut checks = eligibility::evaluate(&Facts {
         stage: Stage::Commit,
@@ -149,8 +149,8 @@ async fn checks(
         investor,
         amount,
         held: 0,
-        standing,
-        room,
+        relation,
+        reservation_limit,
         acknowledged: &asked.acknowledgements,
         now: tx.now(),
     });

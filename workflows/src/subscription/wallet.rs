@@ -9,7 +9,7 @@ const POINTER: &str = "/wallet_address";
 
 /// The wallet of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Chosen {
+pub struct ChosenWallet {
     /// The address.
     pub address: Address,
     /// Whether the investor names it for the first time and nobody has verified it. It is stored, and must be verified before a mint.
@@ -22,10 +22,10 @@ pub async fn choose(
     offering: &Offering,
     investor_id: &str,
     named: Option<Address>,
-) -> Result<Option<Chosen>> {
+) -> Result<Option<ChosenWallet>> {
     let Some(address) = named else {
         let own = wallet::default_of(tx, investor_id).await?;
-        return Ok(own.map(|address| Chosen { address, is_new: false }));
+        return Ok(own.map(|address| ChosenWallet { address, is_new: false }));
     };
     wallet_claim::check_address(tx, POINTER, address).await?;
     let shown = address.to_checksum(None);
@@ -33,10 +33,10 @@ pub async fn choose(
         return Err(Error::field(POINTER, "address_forbidden", format!("{shown} is frozen on this token.")));
     }
     match wallet::find(tx, address).await? {
-        None => Ok(Some(Chosen { address, is_new: true })),
+        None => Ok(Some(ChosenWallet { address, is_new: true })),
         // Another investor only claimed it. The first one to prove the key owns the wallet.
         Some(known) if known.investor_id != investor_id && known.is_only_claimed() => {
-            Ok(Some(Chosen { address, is_new: true }))
+            Ok(Some(ChosenWallet { address, is_new: true }))
         }
         Some(known) if known.investor_id != investor_id => Err(wallet::in_use(address)),
         Some(known) if known.retired_at.is_some() => Err(Error::field(
@@ -44,6 +44,6 @@ pub async fn choose(
             "address_forbidden",
             format!("{shown} was recovered to another wallet and cannot be used."),
         )),
-        Some(_) => Ok(Some(Chosen { address, is_new: false })),
+        Some(_) => Ok(Some(ChosenWallet { address, is_new: false })),
     }
 }

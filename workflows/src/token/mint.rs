@@ -18,7 +18,7 @@ use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::subscription::eligibility::{self, Check};
-use muniment_domain::subscription::{self, Candidate, Minted, Status};
+use muniment_domain::subscription::{self, Candidate, FinalMint, Status};
 use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -52,7 +52,7 @@ pub enum Requested {
 
 /// The subscriptions of a mint, and the skipped ones with the reason.
 #[derive(Clone, Debug, Default)]
-pub struct Chosen {
+pub struct Selection {
     /// The subscriptions that are minted.
     pub items: Vec<Item>,
     /// The amount of each of them, in minor units.
@@ -63,7 +63,7 @@ pub struct Chosen {
     pub checks: Value,
 }
 
-impl Chosen {
+impl Selection {
     /// The total amount, in minor units.
     pub fn amount(&self) -> i64 {
         self.amounts.iter().fold(0, |sum, amount| sum.saturating_add(*amount))
@@ -133,7 +133,7 @@ pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: 
 }
 
 /// Evaluates a request: the end of the lockup, and the subscriptions that can be minted now. Changes nothing.
-pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Chosen)> {
+pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(Option<DateTime<Utc>>, Selection)> {
     if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
     }
@@ -187,7 +187,7 @@ async fn accept(
     settings: &Settings,
     offering: &Offering,
     release_at: Option<DateTime<Utc>>,
-    chosen: Chosen,
+    chosen: Selection,
     by: &Requester,
 ) -> Result<Accepted> {
     let ids: Vec<&str> = chosen.items.iter().map(|item| item.subject_id.as_str()).collect();
@@ -223,21 +223,21 @@ async fn page_holders(tx: &mut Tx, settings: &Settings, chain_id: i64) -> Result
 }
 
 /// Selects the subscriptions that can be minted now, and gives the reason for each skipped one.
-async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Chosen> {
+async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Selection> {
     let candidates = match named {
         None => subscription::candidates(tx, &offering.id).await?,
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
     let frozen = holding::frozen(tx, &offering.id).await?;
-    let mut room = Room::of(tx, &offering.id).await?;
-    let mut chosen = Chosen::default();
+    let mut holder_limit = HolderLimit::of(tx, &offering.id).await?;
+    let mut chosen = Selection::default();
     // A set holds each subscription once, in the order of the pages.
     let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
         let checks = candidate.checks(offering, tx.now());
-        let passed =
-            gate(&candidate, &checks, &frozen).and_then(|item| room.take(&candidate.investor_id).map(|()| item));
+        let passed = gate(&candidate, &checks, &frozen)
+            .and_then(|item| holder_limit.take(&candidate.investor_id).map(|()| item));
         match passed {
             Ok(item) => {
                 // Every selected subscription passed the same rules, so one record serves all of them.
@@ -253,12 +253,12 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
 }
 
 /// The holders of a token, and their limit.
-struct Room {
+struct HolderLimit {
     holders: BTreeSet<String>,
     cap: Option<usize>,
 }
 
-impl Room {
+impl HolderLimit {
     async fn of(tx: &mut Tx, offering_id: &str) -> Result<Self> {
         let cap = token_terms::find(tx, offering_id).await?.and_then(|token| token.holder_cap);
         let Some(cap) = cap else { return Ok(Self { holders: BTreeSet::new(), cap: None }) };
@@ -353,7 +353,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     let items: Vec<Item> = operation_item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
     let offering = offering::find(tx, &op.subject_id).await?;
     let currency = &offering.currency;
-    let minted = Minted { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };
+    let minted = FinalMint { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };
     let ids: Vec<&str> = items.iter().map(|item| item.subject_id.as_str()).collect();
     subscription::set_minted(tx, &ids, &minted).await
 }

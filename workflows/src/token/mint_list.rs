@@ -49,7 +49,7 @@ pub struct ListLine {
 
 impl MintList {
     /// The list of the current selection.
-    pub fn bind(offering: &Offering, release_at: Option<DateTime<Utc>>, chosen: &mint::Chosen) -> Self {
+    pub fn bind(offering: &Offering, release_at: Option<DateTime<Utc>>, chosen: &mint::Selection) -> Self {
         let line = |(item, amount): (&Item, &i64)| ListLine {
             subscription_id: item.subject_id.clone(),
             wallet_address: item.wallet_address.0,

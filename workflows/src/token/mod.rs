@@ -16,7 +16,7 @@
 //!
 //! # A mint
 //!
-//! `ARCHITECTURE.md` tells the life of a mint. What it leaves out:
+//! `ARCHITECTURE.md` describes the life of a mint. More details:
 //!
 //! 1. `mint::request` picks the accepted subscriptions and says why it skips others. Each page gets an operation number of the token, and
 //!    each subscription an item. While an item is live, no other operation can have its subscription.

@@ -11,7 +11,7 @@ use muniment_activities::revert::Revert;
 use muniment_activities::token;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Move, NewOperation, NewStep, Operation, Problem, Resolution, Stage};
+use muniment_domain::operation::{self, NewOperation, NewStep, Operation, Stage};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::step::Step;
@@ -24,12 +24,9 @@ use crate::engine::page;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
 
-/// Holders that are removed one after the other before the page is refused as a whole.
-const NAMED_MAX: usize = 32;
-
 /// A planned split of a page.
 #[derive(Clone, Debug)]
-struct Cut {
+struct Split {
     page: MintPage,
     good: Vec<Line>,
     bad: Vec<Line>,
@@ -46,8 +43,8 @@ pub async fn split_reverting(
     call: &Call,
     revert: &Revert,
 ) -> Result<bool, Failure> {
-    let Some(cut) = plan(network, op, step, call, revert).await? else { return Ok(false) };
-    write(engine, op, step, cut).await?;
+    let Some(split) = plan(network, op, step, call, revert).await? else { return Ok(false) };
+    write(engine, op, step, split).await?;
     Ok(true)
 }
 
@@ -59,38 +56,34 @@ async fn plan(
     step: &Step,
     call: &Call,
     revert: &Revert,
-) -> Result<Option<Cut>, Failure> {
-    if step.name != "mintPage" || !page::may_cut(op, step) || op.payload.0["page"].is_null() || page::is_part(op) {
+) -> Result<Option<Split>, Failure> {
+    if step.name != "mintPage" || !page::may_split(op, step) || op.payload.0["page"].is_null() || page::is_part(op) {
         return Ok(None);
     }
     let page: MintPage = effect::payload(op, "page")?;
-    let (mut named, mut said) = (BTreeSet::new(), revert.clone());
-    for _ in 0..NAMED_MAX {
-        let Some(holder) = holder_named(&said, &page, &named) else { return Ok(None) };
+    let (mut named, mut last) = (BTreeSet::new(), revert.clone());
+    let mut rest = page.lines.clone();
+    for _ in 0..page::NAMED_MAX {
+        let Some(holder) = page::holder_named(&last, &rest) else { return Ok(None) };
         named.insert(holder);
         let (bad, good): (Vec<Line>, Vec<Line>) = page.lines.iter().partition(|l| named.contains(&l.holder()));
         if good.is_empty() {
             return Ok(None);
         }
-        let rest = MintPage { lines: good.clone(), ..page.clone() };
-        let tried = Call { data: token::mint_page(call.from, step.target.0, &rest).data, ..call.clone() };
+        rest.clone_from(&good);
+        let smaller = MintPage { lines: good.clone(), ..page.clone() };
+        let tried = Call { data: token::mint_page(call.from, step.target.0, &smaller).data, ..call.clone() };
         let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
         match network.chain.simulate(&tried, At::Latest).await.map_err(fault)? {
-            Simulation::Gas(_) => return Ok(Some(Cut { page, good, bad, why: revert.sentence.clone() })),
-            Simulation::Reverts(next) => said = next,
+            Simulation::Gas(_) => return Ok(Some(Split { page, good, bad, why: revert.sentence.clone() })),
+            Simulation::Reverts(next) => last = next,
         }
     }
     Ok(None)
 }
 
-/// The holder of the page that a revert names. None if the revert has another cause, such as a cap or a role.
-fn holder_named(revert: &Revert, page: &MintPage, named: &BTreeSet<Address>) -> Option<Address> {
-    let addresses = revert.operands.iter().filter_map(|(_, value)| value.parse::<Address>().ok());
-    addresses.into_iter().find(|a| !named.contains(a) && page.lines.iter().any(|l| l.holder() == *a))
-}
-
 /// Ends the page and accepts its halves in one commit. The items move with their lines, so that no subscription is in two operations.
-async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result<()> {
+async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
     let items = operation_item::of_operation(&mut tx, &op.id).await?;
@@ -102,25 +95,17 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, cut: Cut) -> Result
         None => op.batch_index,
     };
     let mut halves = Vec::with_capacity(2);
-    for (offset, lines) in (0i64..).zip([cut.good, cut.bad]) {
+    for (offset, lines) in (0i64..).zip([split.good, split.bad]) {
         let own: Vec<Item> =
             items.iter().filter(|i| lines.iter().any(|l| l.holder() == i.wallet_address.0)).cloned().collect();
-        let page = MintPage { op_id: (number + offset).cast_unsigned(), lines, ..cut.page.clone() };
+        let page = MintPage { op_id: (number + offset).cast_unsigned(), lines, ..split.page.clone() };
         let count = page.lines.len();
         let half = insert_half(&mut tx, &op, step, &page, place + 1 + offset, &own).await?;
         halves.push(format!("{} ({count} lines)", half.id));
     }
-    let message = format!("Split into {}. The reason: {}", halves.join(" and "), cut.why);
-    tracing::warn!(operation.id = %op.id, "{message}");
-    op.set_problem(Some(Problem {
-        stage: Stage::Preflight,
-        code: "page_split".to_owned(),
-        message: message.clone(),
-        data: None,
-    }));
-    op.resolution = Some(Resolution::Abandoned);
+    let message = format!("Split into {}. The reason: {}", halves.join(" and "), split.why);
     op.live_key = None;
-    operation::transition(&mut tx, &mut op, Move::Fail, "engine", &message).await?;
+    page::end_split(&mut tx, &mut op, message).await?;
     tx.commit(Point::Refuse).await
 }
 

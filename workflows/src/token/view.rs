@@ -28,8 +28,8 @@ pub enum NoAnswer {
 }
 
 /// The key of an answer: calls of contracts.
-type Question = Vec<Call>;
-type Answers = HashMap<Question, Arc<OnceCell<Vec<CallResult>>>>;
+type CacheKey = Vec<Call>;
+type Answers = HashMap<CacheKey, Arc<OnceCell<Vec<CallResult>>>>;
 type Head = Option<(DateTime<Utc>, Result<Header, Fault>)>;
 
 /// The cache of one chain.
@@ -44,14 +44,14 @@ struct Page {
 pub struct TokenViews {
     pages: StdMutex<BTreeMap<i64, Arc<Page>>>,
     // The current second, and the requests made in it.
-    asked: StdMutex<(i64, u32)>,
+    requests: StdMutex<(i64, u32)>,
     per_second: u32,
 }
 
 impl TokenViews {
     /// An empty cache. Zero means no limit.
     pub fn new(per_second: u32) -> Self {
-        Self { pages: StdMutex::default(), asked: StdMutex::default(), per_second }
+        Self { pages: StdMutex::default(), requests: StdMutex::default(), per_second }
     }
 
     /// The newest block, as of this second, and never below `since`: after an operation is final, the next read shows its effect. A
@@ -89,7 +89,7 @@ impl TokenViews {
         (read.decode)(answers).map_err(NoAnswer::Fault)
     }
 
-    fn cell(&self, network: &Network, block: B256, question: &Question) -> Arc<OnceCell<Vec<CallResult>>> {
+    fn cell(&self, network: &Network, block: B256, question: &CacheKey) -> Arc<OnceCell<Vec<CallResult>>> {
         let page = self.page(network);
         let mut kept = page.answers.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.0 != block || kept.1.len() >= ANSWERS_MAX {
@@ -103,13 +103,13 @@ impl TokenViews {
     }
 
     fn count(&self, now: DateTime<Utc>) -> Result<(), NoAnswer> {
-        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut requests = self.requests.lock().unwrap_or_else(PoisonError::into_inner);
         let second = now.timestamp();
-        let before = if asked.0 == second { asked.1 } else { 0 };
+        let before = if requests.0 == second { requests.1 } else { 0 };
         if self.per_second > 0 && before >= self.per_second {
             return Err(NoAnswer::Busy);
         }
-        *asked = (second, before.saturating_add(1));
+        *requests = (second, before.saturating_add(1));
         Ok(())
     }
 }

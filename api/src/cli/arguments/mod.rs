@@ -25,12 +25,12 @@ pub struct Arguments {
     /// Read the configuration from this file.
     #[arg(long, value_name = "FILE", global = true, env = "MUNIMENT_CONFIG")]
     pub config: Option<PathBuf>,
-    /// What to do; without a command, the demo runs.
+    /// The command. Without one, the demo runs.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
-/// What to do.
+/// A command.
 #[derive(Debug, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Run everything on this machine with an embedded chain and demo data; the same as without a command.
@@ -75,7 +75,7 @@ impl Command {
     }
 }
 
-/// How the demo runs.
+/// The options of the demo.
 #[cfg(feature = "devchain")]
 #[derive(Debug, PartialEq, Eq, Args)]
 pub struct Demo {

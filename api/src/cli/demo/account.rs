@@ -17,7 +17,7 @@ pub fn wallets() -> &'static [Address] {
     &DEV_ACCOUNTS[2..]
 }
 
-/// An account that is nobody's, for a transfer that the platform does not know.
+/// An account outside the platform, for a foreign transaction.
 pub fn stranger() -> Address {
     DEV_ACCOUNTS[9]
 }

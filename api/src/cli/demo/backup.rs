@@ -1,4 +1,4 @@
-//! A backup of the demo's database, taken at each start, to try what a restore from an older backup means.
+//! A backup of the demo's database, taken at each start, to try a restore from an older backup.
 
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use crate::failure::Failure;
 /// The database and its write-ahead log, which belong together.
 const FILES: [&str; 2] = ["muniment.db", "muniment.db-wal"];
 
-/// Takes the backup. The database is not open yet.
+/// Takes the backup, before the database is open.
 pub fn take(folder: &Path) -> Result<(), Failure> {
     let backup = beside(folder);
     std::fs::create_dir_all(&backup).map_err(|error| failed("taken", &error))?;
     copy(folder, &backup).map_err(|error| failed("taken", &error))
 }
 
-/// Puts it in the place of the database, which no process may have open.
+/// Replaces the database by the backup. No process may have the database open.
 pub fn restore(folder: &Path) -> Result<(), Failure> {
     let backup = beside(folder);
     if !backup.join(FILES[0]).exists() {
@@ -33,7 +33,7 @@ fn beside(folder: &Path) -> PathBuf {
 fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
     for file in FILES {
         match std::fs::copy(from.join(file), to.join(file)) {
-            // Without a log everything is in the database, and an old log must not be applied to it.
+            // Without a log the database is complete, and an older log must not be applied to it.
             Err(error) if error.kind() == ErrorKind::NotFound => match std::fs::remove_file(to.join(file)) {
                 Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
                 _ => {}

@@ -30,13 +30,13 @@ const GWEI: u64 = 1_000_000_000;
 /// The most that the demo's platform offers for a unit of gas, and a base fee above it.
 const FEE_CAP_GWEI: u64 = 20;
 const HIGH_FEE_GWEI: u64 = 25;
-/// So many empty blocks let a high base fee fall to what it was.
+/// Empty blocks after which a high base fee is back at its usual value.
 const CALM_BLOCKS: u64 = 40;
-/// The engine is in a hurry here, so that the demo shows in seconds what takes a real chain hours.
+/// Short times, so that the demo shows in seconds what takes hours on a real chain.
 const BUMP_AFTER_BLOCKS: u64 = 2;
 const STUCK_AFTER_BLOCKS: u64 = 15;
 
-/// The chain under way.
+/// The running chain.
 pub struct DemoChain {
     url: String,
     stop: CancellationToken,
@@ -54,7 +54,7 @@ pub async fn start(folder: &Path, clock: Clock) -> Result<DemoChain, Failure> {
     let listener = serve::bind(listen, LISTEN_VARIABLE).await?;
     let url = format!("http://{}", listener.local_addr().map_err(Failure::new)?);
     let dir = Some(folder.to_owned());
-    // Blocks go by the clock of the platform, which people move forward.
+    // Blocks use the clock of the platform, which people can move forward.
     let clock: muniment_devchain::Clock = Arc::new(move || u64::try_from(clock.now().timestamp()).unwrap_or(0));
     let chain = tokio::task::spawn_blocking(move || Devchain::open(Config { dir, clock, ..Config::default() }));
     let chain = chain.await.map_err(Failure::new)?;
@@ -63,9 +63,9 @@ pub async fn start(folder: &Path, clock: Clock) -> Result<DemoChain, Failure> {
     })?;
     let (stop, ended, why) =
         (CancellationToken::new(), CancellationToken::new(), Arc::<Mutex<Option<String>>>::default());
-    let (told, over, reason) = (stop.clone(), ended.clone(), why.clone());
+    let (stopped, over, reason) = (stop.clone(), ended.clone(), why.clone());
     let task = tokio::spawn(async move {
-        if let Err(error) = chain.serve(listener, told).await {
+        if let Err(error) = chain.serve(listener, stopped).await {
             *reason.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(error.to_string());
         }
         over.cancel();
@@ -74,12 +74,12 @@ pub async fn start(folder: &Path, clock: Clock) -> Result<DemoChain, Failure> {
 }
 
 impl DemoChain {
-    /// Where it answers.
+    /// Its URL.
     pub fn url(&self) -> &str {
         &self.url
     }
 
-    /// A role that ends with the others, or fails when the chain ends before them.
+    /// Runs until the process stops. Fails if the chain ends before.
     pub fn watch(&self, stop: CancellationToken) -> impl Future<Output = Result<(), Failure>> + use<> {
         let (ended, why) = (self.ended.clone(), self.why.clone());
         async move {
@@ -93,10 +93,10 @@ impl DemoChain {
         }
     }
 
-    /// Makes sure that the platform's contracts are there, and that the payer has a million of the coin.
+    /// Deploys the platform's contracts if they are missing, and gives the payer a million of the coin.
     pub async fn deploy_platform(&self) -> Result<ChainConfig, Failure> {
         let config = config(&self.url)?;
-        // An incident of an earlier run may have left the fees high, and without transactions there are no blocks in which they fall.
+        // An incident of an earlier run may have left high fees, and without transactions there are no blocks in which they fall.
         let price: U256 =
             serde_json::from_value(client::call(&self.url, "eth_gasPrice", json!([])).await?).map_err(Failure::new)?;
         if price > U256::from(FEE_CAP_GWEI * GWEI) {
@@ -110,10 +110,10 @@ impl DemoChain {
         Ok(config)
     }
 
-    /// Ends it, after the last request is answered.
+    /// Stops the chain after the last request is answered.
     pub async fn stop(self) {
         self.stop.cancel();
-        // It wrote every block before it showed it; however it ends, nothing is lost.
+        // Every block is on disk before it is served, so nothing is lost however the task ends.
         let _ = self.task.await;
     }
 }
@@ -144,18 +144,18 @@ fn open(key: B256) -> Result<Signer, Failure> {
     Signer::raw(key, Profile::Development).map_err(Failure::new)
 }
 
-/// Lets the fees of the chain rise above what the platform may pay: what it sends from now on waits.
+/// Raises the fees of the chain above the platform's cap. New transactions then wait.
 pub async fn raise_fees(chain: &str) -> Result<(), Failure> {
     client::call(chain, "devchain_setBaseFeeMin", json!([HIGH_FEE_GWEI * GWEI])).await.map(drop)
 }
 
-/// Lets them fall to what they were. What waited is in a block at once.
+/// Lowers the fees to their usual value. Waiting transactions are then included at once.
 pub async fn lower_fees(chain: &str) -> Result<(), Failure> {
     client::call(chain, "devchain_setBaseFeeMin", json!([0])).await?;
     client::call(chain, "anvil_mine", json!([CALM_BLOCKS])).await.map(drop)
 }
 
-/// Sends a transaction with the platform's own key past the platform, as somebody who stole the key would.
+/// Sends a transaction with the platform's key outside the platform, like a thief of the key.
 pub async fn use_key_outside(url: &str) -> Result<(), Failure> {
     let config = config(url)?;
     let chain = Chain::http(config).map_err(Failure::new)?;

@@ -1,4 +1,4 @@
-//! HTTP on this machine: the demo speaks to its own interface and chain as a portal does.
+//! HTTP requests of the demo to its own API and chain.
 
 use axum::body::{Body, to_bytes};
 use hyper::client::conn::http1;
@@ -58,7 +58,7 @@ pub async fn send(
     Ok(Answer { status, body: serde_json::from_slice(&bytes).unwrap_or_default() })
 }
 
-/// Asks the chain for one thing.
+/// Calls a method of the chain.
 pub async fn call(chain: &str, method: &str, params: Value) -> Result<Value, Failure> {
     let question = json!({ "jsonrpc": "2.0", "id": 1, "method": method, "params": params });
     let mut answer = send(chain, Method::POST, "/", &[], Some(&question)).await?.success(method)?;

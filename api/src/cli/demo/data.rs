@@ -1,5 +1,5 @@
-//! The data that the demo begins with: people, their organisation, and two offerings with accepted subscriptions whose tokens wait to be
-//! deployed. Later starts find all of it, and renew an offering whose token has been deployed meanwhile.
+//! The first data of the demo: people, an issuer, and two offerings with accepted subscriptions and without a token. A later start keeps
+//! them, and adds a new offering for one that was deployed or closed.
 
 use alloy_primitives::Address;
 use chrono::Duration;
@@ -28,23 +28,23 @@ const DECIMALS: u32 = 2;
 const OPEN_DAYS: i64 = 90;
 const OFFERINGS_MAX: i64 = 100;
 
-/// A house with its symbol, the days for which its tokens are locked, and what each investor subscribed.
-type House = (&'static str, &'static str, Option<i64>, [&'static str; 6]);
+/// The name, the symbol, the days of the lockup, and the amount of each investor.
+type SeedOffering = (&'static str, &'static str, Option<i64>, [&'static str; 6]);
 
-const HOUSES: [House; 2] = [
+const SEED_OFFERINGS: [SeedOffering; 2] = [
     ("Harbour House", "HARBOR", None, ["25000.00", "5000.00", "120000.00", "1500.00", "48250.50", "9999.99"]),
     ("Orchard Court", "ORCHRD", Some(365), ["10000.00", "7500.00", "1000.00", "64000.00", "2500.00", "33000.00"]),
 ];
 
-/// What the invitation is about.
+/// The data for the printed invitation.
 pub struct Demo {
     /// The operator's key.
     pub key: String,
-    /// The offering of each house whose token is not deployed.
+    /// The two offerings without a token.
     pub offerings: [Offering; 2],
 }
 
-/// Makes sure of the data. The key of an earlier start is kept as long as it is good.
+/// Inserts the missing data. Keeps the API key of an earlier start while it is valid.
 pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str, known_key: Option<&str>) -> Result<Demo> {
     let secret = [db.ids().bytes(), db.ids().bytes()].concat();
     let secret = secret.try_into().map_err(|_| unreadable("a secret has 32 bytes"))?;
@@ -63,8 +63,8 @@ pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str, known_key: Opti
     }
     let chain_id = chain_id.cast_signed();
     let offerings = [
-        waiting(&mut tx, &HOUSES[0], &issuer_id, chain_id, &investors).await?,
-        waiting(&mut tx, &HOUSES[1], &issuer_id, chain_id, &investors).await?,
+        waiting(&mut tx, &SEED_OFFERINGS[0], &issuer_id, chain_id, &investors).await?,
+        waiting(&mut tx, &SEED_OFFERINGS[1], &issuer_id, chain_id, &investors).await?,
     ];
     let key = key(&mut tx, known_key, secret).await?;
     tx.commit(Point::Housekeeping).await?;
@@ -122,16 +122,16 @@ async fn newcomer(tx: &mut Tx, name: &str, country: &str, password_hash: &str) -
     Ok(())
 }
 
-/// The offering of a house whose token is not deployed. The one before may be deployed, or closed by its calendar: then there is a next one.
+/// The open offering without a token. If the last one is deployed or closed, a new one is inserted.
 async fn waiting(
     tx: &mut Tx,
-    house: &House,
+    seed: &SeedOffering,
     issuer_id: &str,
     chain_id: i64,
     investors: &[(String, Address)],
 ) -> Result<Offering> {
     let (shown, _) = offering::page(tx, &Scope::All, &Filter::default(), OFFERINGS_MAX, 0).await?;
-    let mut earlier = shown.into_iter().map(|shown| shown.offering).filter(|o| o.name.starts_with(house.0));
+    let mut earlier = shown.into_iter().map(|shown| shown.offering).filter(|o| o.name.starts_with(seed.0));
     let (mut count, now) = (0, tx.now());
     for offering in &mut earlier {
         let is_open = offering.status == Status::Open && offering.closes_at.is_some_and(|at| at > now);
@@ -140,10 +140,10 @@ async fn waiting(
         }
         count += 1;
     }
-    let offering = offering_of(tx, house, count, issuer_id, chain_id);
+    let offering = offering_of(tx, seed, count, issuer_id, chain_id);
     offering::insert(tx, &offering).await?;
     timer::set(tx, &offering.id, offering.closes_at).await?;
-    for ((investor_id, wallet), amount) in investors.iter().zip(house.3) {
+    for ((investor_id, wallet), amount) in investors.iter().zip(seed.3) {
         let amount: Money = amount.parse().map_err(|_| unreadable("an amount of the demo"))?;
         let quantity = amount.base_units(Money::from_minor(100), DECIMALS);
         let quantity = quantity.ok_or_else(|| unreadable("a quantity of the demo"))?;
@@ -153,11 +153,11 @@ async fn waiting(
     Ok(offering)
 }
 
-fn offering_of(tx: &mut Tx, house: &House, earlier: u32, issuer_id: &str, chain_id: i64) -> Offering {
+fn offering_of(tx: &mut Tx, seed: &SeedOffering, earlier: u32, issuer_id: &str, chain_id: i64) -> Offering {
     let (id, now) = (tx.new_id("off"), tx.now());
     let (name, symbol) = match earlier {
-        0 => (house.0.to_owned(), house.1.to_owned()),
-        more => (format!("{} {}", house.0, more + 1), format!("{}{}", house.1, more + 1)),
+        0 => (seed.0.to_owned(), seed.1.to_owned()),
+        more => (format!("{} {}", seed.0, more + 1), format!("{}{}", seed.1, more + 1)),
     };
     Offering {
         id,
@@ -177,7 +177,7 @@ fn offering_of(tx: &mut Tx, house: &House, earlier: u32, issuer_id: &str, chain_
         token_decimals: i64::from(DECIMALS),
         partition_id: PARTITION,
         issuance_policy: IssuancePolicy::Rolling,
-        lockup_release_at: house.2.map(|days| now + Duration::days(days)),
+        lockup_release_at: seed.2.map(|days| now + Duration::days(days)),
         chain_id,
         created_at: now,
         updated_at: now,

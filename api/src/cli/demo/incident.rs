@@ -1,4 +1,4 @@
-//! `muniment demo --incident NAME`: something that goes wrong in a running demo, to be seen in the console and mended.
+//! `muniment demo --incident NAME`: causes an incident in a running demo, to be found in the console and resolved.
 
 use std::path::Path;
 use std::time::Duration;
@@ -9,17 +9,17 @@ use serde_json::{Value, json};
 
 use super::exhibit::payout;
 use super::person::Person;
+use super::running_demo::{RunningDemo, text};
 use super::saved::{Saved, name};
-use super::stage::{Stage, text};
 use super::{backup, chain, client};
 use crate::failure::Failure;
 
-/// What goes wrong.
+/// An incident.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Incident {
     /// The fees of the chain stay above the platform's cap: the lowest nonce waits, and all others behind it.
     JammedLane,
-    /// A payout is given up, and is in a block after all.
+    /// The engine gives up on a payout, whose transaction is then included after all.
     MinedDeadLetter,
     /// A payout through the distributor stops between two of its pages.
     HalfPaidPage,
@@ -30,10 +30,10 @@ pub enum Incident {
 }
 
 const BLOCK_PAUSE: Duration = Duration::from_millis(400);
-/// What each of the payouts pays in all. Many of them stay below what needs a second person.
+/// The total of each payout. Many of them together need no second person.
 const TOTAL: &str = "30.00";
 
-/// Lets it happen.
+/// Causes the incident.
 pub async fn run(folder: &Path, incident: Incident) -> Result<(), Failure> {
     let saved = Saved::open(folder)?;
     let api = saved.need(name::API)?;
@@ -48,67 +48,67 @@ pub async fn run(folder: &Path, incident: Incident) -> Result<(), Failure> {
             backup::restore(folder)?;
             "The database is that of the last start. Where the chain knows more, the next start quarantines the lane: GET /blockchain/signers"
         }
-        _ => stage(&Stage::of(&saved)?, incident).await?,
+        _ => cause(&RunningDemo::of(&saved)?, incident).await?,
     };
     println!("{seen}");
     Ok(())
 }
 
-async fn stage(stage: &Stage, incident: Incident) -> Result<&'static str, Failure> {
+async fn cause(demo: &RunningDemo, incident: Incident) -> Result<&'static str, Failure> {
     match incident {
-        Incident::JammedLane => jam(stage).await,
-        Incident::MinedDeadLetter => mined_dead_letter(stage).await,
-        Incident::HalfPaidPage => half_paid_page(stage).await,
+        Incident::JammedLane => jam(demo).await,
+        Incident::MinedDeadLetter => mined_dead_letter(demo).await,
+        Incident::HalfPaidPage => half_paid_page(demo).await,
         Incident::KeyUsedOutside | Incident::RestoredBackup => {
-            chain::use_key_outside(&stage.chain).await?;
+            chain::use_key_outside(&demo.chain).await?;
             Ok("The lane is quarantined as soon as the block is read: GET /blockchain/signers")
         }
     }
 }
 
-async fn jam(stage: &Stage) -> Result<&'static str, Failure> {
-    let operator = stage.person("operator").await?;
-    let id = stage.jam(&operator, payout(stage, &operator, "direct_payout")).await?;
-    stage.mine_until(&operator, &id, "it waits at the fee cap", |shown| !shown["blocked_reason"].is_null()).await?;
+async fn jam(demo: &RunningDemo) -> Result<&'static str, Failure> {
+    let operator = demo.person("operator").await?;
+    let id = demo.jam(&operator, payout(demo, &operator, "direct_payout")).await?;
+    demo.mine_until(&operator, &id, "it waits at the fee cap", |answer| !answer["blocked_reason"].is_null()).await?;
     println!("{id} waits at the fee cap.");
     Ok("No block takes it until the demo is started again: GET /blockchain/operations?status=submitted")
 }
 
-async fn mined_dead_letter(stage: &Stage) -> Result<&'static str, Failure> {
-    let operator = stage.person("operator").await?;
-    let id = stage.jam(&operator, payout(stage, &operator, "direct_payout")).await?;
-    let given_up = stage.mine_until(&operator, &id, "it is given up", is("dead_letter")).await;
-    chain::lower_fees(&stage.chain).await?;
+async fn mined_dead_letter(demo: &RunningDemo) -> Result<&'static str, Failure> {
+    let operator = demo.person("operator").await?;
+    let id = demo.jam(&operator, payout(demo, &operator, "direct_payout")).await?;
+    let given_up = demo.mine_until(&operator, &id, "it is given up", is("dead_letter")).await;
+    chain::lower_fees(&demo.chain).await?;
     given_up?;
     println!("{id} is a dead letter, and its transaction is in a block.");
     Ok("Confirm it with the proposed hash: POST /blockchain/operations/{id}/reconcile")
 }
 
-async fn half_paid_page(stage: &Stage) -> Result<&'static str, Failure> {
-    let operator = stage.person("operator").await?;
-    stage.mine_at_once(false).await?;
+async fn half_paid_page(demo: &RunningDemo) -> Result<&'static str, Failure> {
+    let operator = demo.person("operator").await?;
+    demo.mine_at_once(false).await?;
     let stopped = async {
-        let id = payout(stage, &operator, "distributor").await?;
+        let id = payout(demo, &operator, "distributor").await?;
         let path = format!("/blockchain/operations/{id}");
         loop {
             let operation = operator.get(&path).await?;
             match operation["steps"].as_array().map(Vec::as_slice) {
-                // All steps before it have their effect, and the last page waits for a block.
+                // All earlier steps are final, and the last page waits for a block.
                 Some([before @ .., last]) if before.iter().all(is("final")) && is("signed")(last) => break,
                 Some([before @ .., _]) if before.iter().any(is("signed")) => {
-                    stage.ask_chain("evm_mine", json!([])).await?;
+                    demo.ask_chain("evm_mine", json!([])).await?;
                 }
                 _ => {}
             }
             tokio::time::sleep(BLOCK_PAUSE).await;
         }
-        chain::raise_fees(&stage.chain).await?;
+        chain::raise_fees(&demo.chain).await?;
         Ok(id)
     };
     let stopped: Result<String, Failure> = stopped.await;
-    stage.mine_at_once(true).await?;
+    demo.mine_at_once(true).await?;
     let id = stopped?;
-    stage.mine_until(&operator, &id, "its last page waits", |shown| !shown["blocked_reason"].is_null()).await?;
+    demo.mine_until(&operator, &id, "its last page waits", |answer| !answer["blocked_reason"].is_null()).await?;
     println!("{id} has paid its first page, and not its second.");
     Ok("No block takes it until the demo is started again: GET /blockchain/operations?status=submitted")
 }
@@ -118,9 +118,9 @@ fn is(status: &'static str) -> impl Fn(&Value) -> bool {
 }
 
 /// Executes a new distribution among the holders of the exhibit; returns the operation.
-async fn payout(stage: &Stage, operator: &Person, method: &str) -> Result<String, Failure> {
-    let word = format!("incident-{}", stage.head().await?);
-    let path = payout::calculated(stage, operator, &word, method, TOTAL).await?;
+async fn payout(demo: &RunningDemo, operator: &Person, method: &str) -> Result<String, Failure> {
+    let word = format!("incident-{}", demo.head().await?);
+    let path = payout::calculated(demo, operator, &word, method, TOTAL).await?;
     operator.post(&format!("{word}-submit"), &format!("{path}/submit"), &json!({})).await?;
     let paying = operator.post(&format!("{word}-execute"), &format!("{path}/execute"), &json!({})).await?;
     Ok(text(&paying, "/operations/0/id"))

@@ -1,4 +1,4 @@
-//! The text that the demo prints. It fits a screen of 80 columns and 24 lines; a test holds that.
+//! The text that the demo prints. It fits a screen of 80 columns and 24 lines.
 
 use alloy_primitives::Address;
 
@@ -10,7 +10,7 @@ pub fn text(api: &str, chain: &str, folder: &str, key: &str, password: &str) -> 
     let mut lines = vec![
         String::new(),
         format!("Muniment runs at {api}; its API is described at /docs."),
-        // What follows # stays in the browser, so no log has the password.
+        // The part after # stays in the browser, so no log contains the password.
         format!("Console: {api}/console#{password}"),
         format!("Its chain is at {chain} (chain id 31337), its data in {folder}/."),
         "Key of an operator, and the password of everybody below:".to_owned(),

@@ -10,8 +10,8 @@ mod incident;
 mod invitation;
 mod people;
 mod person;
+mod running_demo;
 mod saved;
-mod stage;
 
 use std::path::PathBuf;
 
@@ -31,13 +31,13 @@ use crate::failure::Failure;
 use crate::server::serve;
 use saved::{Saved, name};
 
-/// Payout pages of the demo hold so few holders that a payout has more than one.
+/// Few holders on a page, so that a payout has more than one page.
 const PAGE_HOLDERS: usize = 2;
 /// All people of the demo log in from one address.
 const LOGINS_PER_MINUTE: u32 = 600;
 
-/// Runs the demo until it is told to stop. A second start finds everything as the first one left it.
-/// What it prepares is logged only if something is wrong; after its invitation everything is logged as configured.
+/// Runs the demo until it is stopped. A second start continues where the first one ended. The preparation logs only problems; afterwards
+/// everything is logged as configured.
 pub async fn run(config: Config, log: &Log) -> Result<(), Failure> {
     if !config.chains.is_empty() {
         return Err(Failure::new(
@@ -57,7 +57,7 @@ pub async fn run(config: Config, log: &Log) -> Result<(), Failure> {
     config.api_url.clone_from(&api);
     let clock = Clock::ahead();
     let mut running = Running::new(&config);
-    // The chain stops last, so that what is under way can still be looked at.
+    // The chain stops last, so that the engine can finish its calls.
     let chain = chain::start(&folder, clock.clone()).await?;
     let mut saved = Saved::open(&folder)?;
     if saved.is_there() {
@@ -77,7 +77,7 @@ pub async fn run(config: Config, log: &Log) -> Result<(), Failure> {
         .map_err(|problem| Failure::new(problem.code.title()))?;
     let known = saved.get(name::KEY).map(str::to_owned);
     let made = data::ensure(&db, config.chains[0].chain_id, &hash, known.as_deref());
-    // The password first: people who have it must be able to log in, wherever the process ends.
+    // The password is saved first, so that people can log in wherever the process ends.
     saved.set(name::PASSWORD, &password)?;
     let demo = acting(Act::host_command("muniment"), made).await?;
     let [first, second] = demo.offerings.map(|offering| offering.id);
@@ -102,7 +102,7 @@ pub async fn run(config: Config, log: &Log) -> Result<(), Failure> {
     ended
 }
 
-/// Lets something go wrong in the demo.
+/// Causes an incident in the demo.
 pub async fn stage_incident(incident: Incident) -> Result<(), Failure> {
     incident::run(&folder(), incident).await
 }
@@ -112,7 +112,7 @@ fn folder() -> PathBuf {
     PathBuf::from(std::env::var_os("MUNIMENT_DATA").unwrap_or_else(|| "data".into()))
 }
 
-/// The configuration with what the demo sets by itself.
+/// The configuration of the demo.
 fn configured(mut config: Config) -> Config {
     let folder = folder();
     config.profile = Profile::Development;
@@ -127,8 +127,8 @@ fn configured(mut config: Config) -> Config {
     config
 }
 
-/// A demo on this machine, as `muniment doctor` finds it.
-pub struct Known {
+/// A demo on this machine, for `muniment doctor`.
+pub struct ExistingDemo {
     /// Its configuration.
     pub config: Config,
     /// Its address, if it runs.
@@ -136,7 +136,7 @@ pub struct Known {
 }
 
 /// The demo of the folder, if nothing else is configured and there is one.
-pub async fn known(config: &Config) -> Result<Option<Known>, Failure> {
+pub async fn existing(config: &Config) -> Result<Option<ExistingDemo>, Failure> {
     let saved = Saved::open(&folder())?;
     let (Some(api), Some(chain), true) = (saved.get(name::API), saved.get(name::CHAIN), config.chains.is_empty())
     else {
@@ -144,5 +144,5 @@ pub async fn known(config: &Config) -> Result<Option<Known>, Failure> {
     };
     let running_at = client::send(api, Method::GET, "/healthz", &[], None).await.is_ok().then(|| api.to_owned());
     let config = Config { chains: vec![chain::config(chain)?], ..configured(config.clone()) };
-    Ok(Some(Known { config, running_at }))
+    Ok(Some(ExistingDemo { config, running_at }))
 }

@@ -4,7 +4,7 @@ use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::user::{self, Role, User};
 
-/// What the addresses end with.
+/// The domain of all e-mail addresses.
 pub const DOMAIN: &str = "@demo.example";
 
 /// Staff and the issuer: the part of the address before [`DOMAIN`], name and role. The first one owns the printed key.
@@ -35,7 +35,7 @@ pub fn login_of(name: &str) -> String {
     name.split(' ').next().unwrap_or(name).to_lowercase()
 }
 
-/// Makes sure of a user, and returns the id. Somebody without a password gets this one.
+/// Inserts a user if there is none, and returns the id. A user without a password gets this one.
 pub async fn ensure(
     tx: &mut Tx,
     login: &str,

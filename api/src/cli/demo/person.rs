@@ -15,7 +15,7 @@ pub struct Person {
 }
 
 impl Person {
-    /// Logs in, and shows the password again, so that nothing is refused for want of it.
+    /// Logs in and confirms the password, so that no request asks for it again.
     pub async fn log_in(api: &str, name: &str, password: &str) -> Result<Self, Failure> {
         let login = json!({ "email": format!("{name}{DOMAIN}"), "password": password });
         let answer = client::send(api, Method::POST, "/v1/auth/login", &[], Some(&login)).await?;
@@ -28,12 +28,12 @@ impl Person {
         Ok(person)
     }
 
-    /// Reads.
+    /// Sends a GET request.
     pub async fn get(&self, path: &str) -> Result<Value, Failure> {
         self.send(Method::GET, path, &[], None).await?.success(path)
     }
 
-    /// Changes something. The same key changes it once, however often it is asked.
+    /// Sends a POST request with an idempotency key.
     pub async fn post(&self, key: &str, path: &str, body: &Value) -> Result<Value, Failure> {
         let key = format!("demo-{key}");
         self.send(Method::POST, path, &[("idempotency-key", &key)], Some(body)).await?.success(path)

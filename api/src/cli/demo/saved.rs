@@ -1,4 +1,4 @@
-//! `demo.env` in the demo's folder: the credentials, the addresses, and what was staged. A shell reads the same file.
+//! `demo.env` in the demo's folder: the credentials, the addresses, and the finished exhibits. A shell can read the same file.
 
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -56,7 +56,7 @@ impl Saved {
         self.values.get(name).map(String::as_str)
     }
 
-    /// A value that a started demo has.
+    /// A value that every started demo has.
     pub fn need(&self, name: &str) -> Result<&str, Failure> {
         self.get(name)
             .ok_or_else(|| Failure::new(format!("{} has no {name}. Start the demo first.", self.path.display())))

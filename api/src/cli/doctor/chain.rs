@@ -7,10 +7,10 @@ use muniment_domain::db::Db;
 
 use super::Check;
 
-/// How many block times, and at least how many seconds, the newest block may be behind the clock.
+/// Block times, and at least seconds, that the newest block may be behind the clock.
 const LATE_BLOCKS: i64 = 10;
 const LATE_SECONDS_MIN: i64 = 60;
-/// How many seconds a block may be ahead of the clock.
+/// Seconds that a block may be ahead of the clock.
 const AHEAD_SECONDS_MAX: i64 = 15;
 
 /// The checks of one chain, and the chain for those that need it, if it is there and the right one. A chain that makes blocks only for

@@ -9,7 +9,7 @@ use muniment_activities::config::Profile;
 use crate::config::Config;
 use crate::failure::Failure;
 
-/// How a check ended.
+/// The result of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// As it should be.

@@ -61,12 +61,12 @@ pub struct Body {
     #[schema(max_items = 32)]
     excluded_addresses: Option<Vec<Typed>>,
     #[serde(skip)]
-    whose: Option<Whose>,
+    scopes: Option<CallerScopes>,
 }
 
-/// Whose offerings the caller may write one for, and as whom he is answered.
+/// The offerings and distributions that the caller may see.
 #[derive(Debug)]
-struct Whose {
+struct CallerScopes {
     offerings: offering::Scope,
     distributions: Scope,
 }
@@ -95,8 +95,8 @@ pub async fn create(
     principal: Principal,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
-    let whose = Whose { offerings: crate::offering::running(&principal), distributions: running(&principal) };
-    submission.body.whose = Some(whose);
+    let scopes = CallerScopes { offerings: crate::offering::running(&principal), distributions: running(&principal) };
+    submission.body.scopes = Some(scopes);
     idempotency::once(&app, &submission).await
 }
 
@@ -139,7 +139,7 @@ impl Body {
 
 impl ChangeRequest for Body {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let Some(whose) = &self.whose else { return Err(unnamed()) };
+        let Some(scopes) = &self.scopes else { return Err(unnamed()) };
         let draft = Draft {
             offering_id: self.offering_id.clone(),
             kind: self.kind,
@@ -153,8 +153,8 @@ impl ChangeRequest for Body {
             memo: self.memo.clone(),
             excluded_addresses: self.excluded_addresses.iter().flatten().map(|wallet| wallet.0).collect(),
         };
-        let d = distribution::create(tx, &whose.offerings, &draft, &by).await?;
-        let body = json!(shown(tx, &whose.distributions, &d).await?).to_string();
+        let d = distribution::create(tx, &scopes.offerings, &draft, &by).await?;
+        let body = json!(shown(tx, &scopes.distributions, &d).await?).to_string();
         Ok(Answer { status: 201, location: Some(location(&d.id)), body })
     }
 }

@@ -86,7 +86,7 @@ pub async fn subscribe(
     }
     let answer = idempotency::once(&app, &submission).await;
     if answer.as_ref().is_err_and(|problem| problem.code == Code::CoolingOffActive) {
-        // The refusal is the warning: nothing else of the request may stand.
+        // The refusal carries the risk warning; nothing else of the request is stored.
         let mut tx = app.db.begin().await?;
         subscription::warn(&mut tx, &submission.body.asked(), &submission.sent.requester()).await?;
         tx.commit(Point::Account).await?;

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
 use crate::investment_limit::{Finances, Limit};
-use crate::investor::Screening;
+use crate::investor::{Accreditation, Screening, Status as KycStatus};
 use crate::offering::Offering;
 use crate::policy::Limits;
 use crate::sql::{Sql, sql};
@@ -28,9 +28,9 @@ pub enum Stage {
 pub struct Investor {
     pub id: String,
     pub country: String,
-    pub kyc_status: String,
+    pub kyc_status: KycStatus,
     pub sanctions_status: Screening,
-    pub accreditation_status: String,
+    pub accreditation_status: Accreditation,
     pub accreditation_expires_at: Option<DateTime<Utc>>,
     #[sqlx(flatten)]
     pub means: Finances,
@@ -61,7 +61,7 @@ impl Investor {
 
     /// Whether the accreditation is valid at a time.
     pub fn is_accredited(&self, at: DateTime<Utc>) -> bool {
-        self.accreditation_status == "verified" && self.accreditation_expires_at.is_none_or(|end| end > at)
+        self.accreditation_status == Accreditation::Verified && self.accreditation_expires_at.is_none_or(|end| end > at)
     }
 }
 
@@ -96,25 +96,30 @@ pub struct Facts<'a> {
     pub amount: i64,
     /// The money received and not refunded, in minor units.
     pub held: i64,
-    pub standing: Relation,
-    /// What a commitment may reserve before a payment; none after the commitment.
-    pub room: Option<Room>,
+    pub relation: Relation,
+    /// The part that a commitment can reserve before a payment. None after the commitment.
+    pub reservation_limit: Option<ReservationLimit>,
     /// What the investor has acknowledged.
     pub acknowledged: &'a [String],
     pub now: DateTime<Utc>,
 }
 
-/// How much of an offering may be reserved by words alone, in minor units.
+/// The part of an offering that can be reserved without a payment, in minor units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Room {
+pub struct ReservationLimit {
     /// For this investor.
     pub own: i64,
     /// For all investors whose identity is not approved, together; none if this investor's is.
     pub unverified: Option<i64>,
 }
 
-/// Reads the room of an investor. The caller has locked the offering. One minimum investment is always allowed.
-pub async fn read_room(tx: &mut Tx, offering: &Offering, investor: &Investor, limits: &Limits) -> Result<Room> {
+/// Reads the reservation limit of an investor. The caller has locked the offering. One minimum investment is always allowed.
+pub async fn read_reservation_limit(
+    tx: &mut Tx,
+    offering: &Offering,
+    investor: &Investor,
+    limits: &Limits,
+) -> Result<ReservationLimit> {
     let share = |percent: u32| {
         let share = i128::from(offering.hard_cap) * i128::from(percent) / 100;
         i64::try_from(share).unwrap_or(i64::MAX).max(offering.minimum_investment)
@@ -128,9 +133,9 @@ pub async fn read_room(tx: &mut Tx, offering: &Offering, investor: &Investor, li
     .bind((&offering.id, &investor.id))
     .row::<(i64, i64)>(tx)
     .await?;
-    Ok(match investor.kyc_status.as_str() {
-        "approved" => Room { own: share(limits.unpaid_investor_percent) - own, unverified: None },
-        _ => Room {
+    Ok(match investor.kyc_status {
+        KycStatus::Approved => ReservationLimit { own: share(limits.unpaid_investor_percent) - own, unverified: None },
+        _ => ReservationLimit {
             own: share(limits.unverified_investor_percent) - own,
             unverified: Some(share(limits.unverified_total_percent) - unverified),
         },

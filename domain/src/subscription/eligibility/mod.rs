@@ -6,10 +6,10 @@ mod facts;
 use chrono::Duration;
 use serde_json::{Value, json};
 
-pub use facts::{Facts, Investor, Relation, Room, Stage, read_relation, read_room};
+pub use facts::{Facts, Investor, Relation, ReservationLimit, Stage, read_relation, read_reservation_limit};
 
 use super::reservation;
-use crate::investor::Screening;
+use crate::investor::{Screening, Status as KycStatus};
 use crate::money::Money;
 use crate::offering::Status as Offered;
 use crate::offering::choice::KycRequirement;
@@ -127,15 +127,15 @@ fn in_country(f: &Facts<'_>) -> Option<Error> {
 }
 
 fn identity(f: &Facts<'_>) -> Option<Error> {
-    match f.investor.kyc_status.as_str() {
-        "approved" => None,
+    match f.investor.kyc_status {
+        KycStatus::Approved => None,
         status => person("kyc_required", format!("The investor's identity must be approved; it is {status}.")),
     }
 }
 
-/// A suspended investor cannot subscribe, whatever the offering requires.
+/// A suspended investor cannot subscribe to any offering.
 fn identity_before_subscribing(f: &Facts<'_>) -> Option<Error> {
-    let suspended = f.investor.kyc_status == "suspended";
+    let suspended = f.investor.kyc_status == KycStatus::Suspended;
     if f.offering.kyc_requirement == KycRequirement::BeforeSubscribe || suspended { identity(f) } else { None }
 }
 
@@ -163,7 +163,7 @@ fn accreditation(f: &Facts<'_>) -> Option<Error> {
     if f.offering.accreditation_required || profile.accredited_only {
         return person("accreditation_required", "The offering is for accredited investors only.");
     }
-    let most = profile.unaccredited_max.filter(|most| f.standing.unaccredited >= *most)?;
+    let most = profile.unaccredited_max.filter(|most| f.relation.unaccredited >= *most)?;
     let detail = format!("Under {} the limit of {most} non-accredited investors is reached.", f.offering.exemption);
     person("accreditation_required", detail)
 }
@@ -234,7 +234,7 @@ fn whole_units(f: &Facts<'_>) -> Option<Error> {
 }
 
 fn one_subscription(f: &Facts<'_>) -> Option<Error> {
-    let again = f.offering.one_subscription_per_investor && f.standing.own_count > 0;
+    let again = f.offering.one_subscription_per_investor && f.relation.own_count > 0;
     again
         .then(|| Error::refused(Code::DuplicateSubscription, "The offering allows one subscription for each investor."))
 }
@@ -242,7 +242,7 @@ fn one_subscription(f: &Facts<'_>) -> Option<Error> {
 /// The maximum applies to the sum of an investor's subscriptions.
 fn investor_limit(f: &Facts<'_>) -> Option<Error> {
     let maximum = f.offering.maximum_investment?;
-    let left = (maximum - f.standing.own_total).max(0);
+    let left = (maximum - f.relation.own_total).max(0);
     // The rule on the amount has already refused an amount that is too large by itself.
     if f.amount <= left || f.amount > maximum {
         return None;
@@ -256,7 +256,7 @@ fn investor_limit(f: &Facts<'_>) -> Option<Error> {
 /// The investment limit that the law ties to income and net worth.
 fn within_means(f: &Facts<'_>) -> Option<Error> {
     let limit = f.offering.exemption.profile().investor_limit?.of(f.investor.means);
-    let used = f.standing.used;
+    let used = f.relation.used;
     let left = (limit - used).max(0);
     if f.investor.is_accredited(f.now) || f.amount <= left {
         return None;
@@ -276,11 +276,13 @@ fn hard_cap(f: &Facts<'_>) -> Option<Error> {
 
 /// A cap fills with money. What is only promised reserves a bounded part of it.
 fn reserved_by_words(f: &Facts<'_>) -> Option<Error> {
-    let room = f.room?;
-    let (left, what) = match room.unverified {
-        None => (room.own, "Before a payment the investor can reserve at most"),
-        Some(all) if all < room.own => (all, "Investors whose identity is not approved can together reserve only"),
-        Some(_) => (room.own, "Before the identity is approved the investor can reserve at most"),
+    let reservation_limit = f.reservation_limit?;
+    let (left, what) = match reservation_limit.unverified {
+        None => (reservation_limit.own, "Before a payment the investor can reserve at most"),
+        Some(all) if all < reservation_limit.own => {
+            (all, "Investors whose identity is not approved can together reserve only")
+        }
+        Some(_) => (reservation_limit.own, "Before the identity is approved the investor can reserve at most"),
     };
     let left = left.max(0);
     if f.amount <= left {
@@ -292,16 +294,16 @@ fn reserved_by_words(f: &Facts<'_>) -> Option<Error> {
 }
 
 fn holder_cap(f: &Facts<'_>) -> Option<Error> {
-    let cap = f.standing.holder_cap?;
-    if f.standing.other_holders < cap {
+    let cap = f.relation.holder_cap?;
+    if f.relation.other_holders < cap {
         return None;
     }
     person("holder_cap_reached", format!("The limit of {cap} holders is reached."))
 }
 
 fn wallet(f: &Facts<'_>) -> Option<Error> {
-    match f.standing.wallet_verified {
-        Some(_) if f.standing.wallet_retired => {
+    match f.relation.wallet_verified {
+        Some(_) if f.relation.wallet_retired => {
             Some(Error::field("/wallet_address", "wallet_retired", "The wallet is retired because it was lost."))
         }
         None => Some(Error::field("/wallet_address", "wallet_required", "The subscription has no wallet yet.")),

@@ -1,6 +1,7 @@
 use super::*;
 use crate::exemption::Exemption;
 use crate::investment_limit::Finances;
+use crate::investor::Accreditation;
 use crate::offering::Offering;
 
 fn offered() -> Offering {
@@ -18,9 +19,9 @@ fn somebody() -> Investor {
     Investor {
         id: "inv_1".to_owned(),
         country: "DE".to_owned(),
-        kyc_status: "approved".to_owned(),
+        kyc_status: KycStatus::Approved,
         sanctions_status: Screening::Clear,
-        accreditation_status: "none".to_owned(),
+        accreditation_status: Accreditation::None,
         accreditation_expires_at: None,
         means: Finances::default(),
         risk_warned_at: None,
@@ -28,9 +29,19 @@ fn somebody() -> Investor {
 }
 
 fn facts<'a>(stage: Stage, offering: &'a Offering, investor: &'a Investor) -> Facts<'a> {
-    let standing = Relation { wallet_verified: Some(true), ..Relation::default() };
+    let relation = Relation { wallet_verified: Some(true), ..Relation::default() };
     let now = chrono::DateTime::UNIX_EPOCH;
-    Facts { stage, offering, investor, amount: 150_000, held: 150_000, standing, room: None, acknowledged: &[], now }
+    Facts {
+        stage,
+        offering,
+        investor,
+        amount: 150_000,
+        held: 150_000,
+        relation,
+        reservation_limit: None,
+        acknowledged: &[],
+        now,
+    }
 }
 
 /// The code of the first refusal.
@@ -65,10 +76,12 @@ fn each_rule_of_a_commitment_refuses_with_its_code() {
 #[test]
 fn identity_country_and_accreditation_are_checked() {
     let (o, strict) = (offered(), Offering { kyc_requirement: KycRequirement::BeforeSubscribe, ..offered() });
-    for (status, lax, hard) in
-        [("approved", "", ""), ("not_started", "", "kyc_required"), ("suspended", "kyc_required", "kyc_required")]
-    {
-        let i = Investor { kyc_status: status.to_owned(), ..somebody() };
+    for (status, lax, hard) in [
+        (KycStatus::Approved, "", ""),
+        (KycStatus::NotStarted, "", "kyc_required"),
+        (KycStatus::Suspended, "kyc_required", "kyc_required"),
+    ] {
+        let i = Investor { kyc_status: status, ..somebody() };
         assert_eq!(refused(&facts(Stage::Commit, &o, &i)).unwrap_or_default(), lax, "{status}");
         assert_eq!(refused(&facts(Stage::Commit, &strict, &i)).unwrap_or_default(), hard, "{status}");
     }
@@ -91,7 +104,7 @@ fn identity_country_and_accreditation_are_checked() {
             assert_eq!(refused(&facts(stage, offering, &i)).unwrap(), "country_required", "{nowhere}");
         }
     }
-    let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    let accredited = Investor { accreditation_status: Accreditation::Verified, ..somebody() };
     let lapsed = Investor { accreditation_expires_at: Some(chrono::DateTime::UNIX_EPOCH), ..accredited.clone() };
     let closed = Offering { accreditation_required: true, ..offered() };
     assert_eq!(refused(&facts(Stage::Commit, &closed, &accredited)), None);
@@ -113,7 +126,7 @@ fn a_risk_must_be_acknowledged_if_the_exemption_requires_it() {
 fn the_exemption_limits_investors_who_are_not_accredited() {
     let rich = Finances { annual_income: Some(3_000_000), net_worth: Some(0) };
     let i = Investor { means: rich, ..somebody() };
-    let accredited = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    let accredited = Investor { accreditation_status: Accreditation::Verified, ..somebody() };
     let said = ["risk_warning".to_owned()];
     for (exemption, used, code) in [
         (Exemption::RegCf, 100_000, ""),
@@ -125,7 +138,7 @@ fn the_exemption_limits_investors_who_are_not_accredited() {
         let o = Offering { exemption, ..offered() };
         for stage in [Stage::Commit, Stage::Accept, Stage::Mint] {
             let mut f = Facts { acknowledged: &said, ..facts(stage, &o, &i) };
-            f.standing.used = used;
+            f.relation.used = used;
             assert_eq!(refused(&f).unwrap_or_default(), code, "{exemption} {stage:?} {used}");
             let f = Facts { investor: &accredited, ..f };
             assert_eq!(refused(&f), None, "{exemption} {stage:?}");
@@ -133,9 +146,9 @@ fn the_exemption_limits_investors_who_are_not_accredited() {
     }
     let private = Offering { exemption: Exemption::RegD506b, ..offered() };
     let mut f = facts(Stage::Commit, &private, &i);
-    f.standing.unaccredited = 34;
+    f.relation.unaccredited = 34;
     assert_eq!(refused(&f), None);
-    f.standing.unaccredited = 35;
+    f.relation.unaccredited = 35;
     assert_eq!(refused(&f).unwrap(), "accreditation_required");
     assert_eq!(refused(&Facts { investor: &accredited, ..f }), None);
 }
@@ -143,12 +156,12 @@ fn the_exemption_limits_investors_who_are_not_accredited() {
 #[test]
 fn each_rule_of_a_mint_refuses_with_its_code() {
     let o = Offering { accreditation_required: true, blocked_countries: "FR".to_owned(), ..offered() };
-    let i = Investor { accreditation_status: "verified".to_owned(), ..somebody() };
+    let i = Investor { accreditation_status: Accreditation::Verified, ..somebody() };
     assert_eq!(refused(&facts(Stage::Mint, &o, &i)), None);
     type Change = fn(&mut Investor);
     let changes: [(Change, &str); 4] = [
         (|i| i.country = "FR".to_owned(), "country_blocked"),
-        (|i| i.kyc_status = "expired".to_owned(), "kyc_required"),
+        (|i| i.kyc_status = KycStatus::Expired, "kyc_required"),
         (|i| i.sanctions_status = Screening::Hit, "sanctions_not_clear"),
         (|i| i.accreditation_expires_at = Some(chrono::DateTime::UNIX_EPOCH), "accreditation_required"),
     ];
@@ -158,9 +171,9 @@ fn each_rule_of_a_mint_refuses_with_its_code() {
         assert_eq!(refused(&facts(Stage::Mint, &o, &i)).unwrap(), code);
     }
     let mut f = facts(Stage::Mint, &o, &i);
-    f.standing.wallet_retired = true;
+    f.relation.wallet_retired = true;
     assert_eq!(refused(&f).unwrap(), "wallet_retired");
-    f.standing.wallet_verified = None;
+    f.relation.wallet_verified = None;
     assert_eq!(refused(&f).unwrap(), "wallet_required");
 }
 
@@ -168,19 +181,19 @@ fn each_rule_of_a_mint_refuses_with_its_code() {
 fn earlier_subscriptions_count() {
     let (once, i) = (Offering { one_subscription_per_investor: true, ..offered() }, somebody());
     let mut f = facts(Stage::Commit, &once, &i);
-    f.standing.own_count = 1;
+    f.relation.own_count = 1;
     assert_eq!(refused(&f).unwrap(), "duplicate_subscription");
     let limited = Offering { maximum_investment: Some(200_000), ..offered() };
     let mut f = facts(Stage::Commit, &limited, &i);
-    f.standing.own_total = 50_000;
+    f.relation.own_total = 50_000;
     assert_eq!(refused(&f), None);
-    f.standing.own_total = 50_001;
+    f.relation.own_total = 50_001;
     assert_eq!(refused(&f).unwrap(), "investor_limit_exceeded");
     let o = offered();
     let mut f = facts(Stage::Commit, &o, &i);
-    (f.standing.holder_cap, f.standing.other_holders) = (Some(2), 1);
+    (f.relation.holder_cap, f.relation.other_holders) = (Some(2), 1);
     assert_eq!(refused(&f), None);
-    f.standing.other_holders = 2;
+    f.relation.other_holders = 2;
     assert_eq!(refused(&f).unwrap(), "holder_cap_reached");
 }
 
@@ -188,14 +201,14 @@ fn earlier_subscriptions_count() {
 fn each_rule_of_an_acceptance_refuses_with_its_code() {
     let (o, i) = (Offering { status: Offered::Closed, ..offered() }, somebody());
     assert_eq!(refused(&facts(Stage::Accept, &o, &i)), None);
-    let unknown = Investor { kyc_status: "pending".to_owned(), ..somebody() };
+    let unknown = Investor { kyc_status: KycStatus::Pending, ..somebody() };
     assert_eq!(refused(&facts(Stage::Accept, &o, &unknown)).unwrap(), "kyc_required");
     let failed = Offering { status: Offered::Failed, ..offered() };
     assert_eq!(refused(&facts(Stage::Accept, &failed, &i)).unwrap(), "invalid_state");
     let mut f = facts(Stage::Accept, &o, &i);
-    f.standing.wallet_verified = None;
+    f.relation.wallet_verified = None;
     assert_eq!(refused(&f).unwrap(), "wallet_required");
-    f.standing.wallet_verified = Some(false);
+    f.relation.wallet_verified = Some(false);
     assert_eq!(refused(&f).unwrap(), "wallet_unverified");
     for (held, code) in [(0, "payment_required"), (149_999, "payment_required"), (150_001, "overpaid")] {
         let f = Facts { held, ..facts(Stage::Accept, &o, &i) };

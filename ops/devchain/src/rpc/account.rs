@@ -1,4 +1,4 @@
-//! What an account has at a block.
+//! Reads of accounts at a block.
 
 use alloy::eips::{BlockId, BlockNumberOrTag};
 use alloy::primitives::{Address, Bytes, U256};

@@ -6,13 +6,13 @@ use serde_json::Value;
 use super::params::Params;
 use crate::Inner;
 use crate::fault::Fault;
-use crate::writer::{Answer, Order};
+use crate::writer::{Answer, Command};
 
 /// More blocks are not made by one call.
 const MINE_BLOCKS_MAX: u64 = 10_000;
 
-fn submit(inner: &Inner, order: Order) -> Answer {
-    inner.desk.submit(&inner.chain, order).pop().unwrap_or(Err(Fault::internal()))
+fn submit(inner: &Inner, command: Command) -> Answer {
+    inner.write_queue.submit(&inner.chain, command).pop().unwrap_or(Err(Fault::internal()))
 }
 
 /// `evm_mine`, with a timestamp or an object that holds one.
@@ -42,36 +42,36 @@ fn limited(inner: &Inner, blocks: u64, timestamp: Option<u64>) -> Answer {
     if blocks > MINE_BLOCKS_MAX {
         return Err(Fault::params(format!("at most {MINE_BLOCKS_MAX} blocks at a time")));
     }
-    submit(inner, Order::Mine(blocks, timestamp))
+    submit(inner, Command::Mine(blocks, timestamp))
 }
 
 /// `evm_increaseTime`, in seconds.
 pub(crate) fn increase_time(inner: &Inner, params: &Params<'_>) -> Answer {
-    submit(inner, Order::IncreaseTime(params.number(0)?))
+    submit(inner, Command::IncreaseTime(params.number(0)?))
 }
 
 /// `evm_setNextBlockTimestamp`, in seconds.
 pub(crate) fn next_timestamp(inner: &Inner, params: &Params<'_>) -> Answer {
-    submit(inner, Order::NextTimestamp(params.number(0)?))
+    submit(inner, Command::NextTimestamp(params.number(0)?))
 }
 
 /// `evm_setAutomine`.
 pub(crate) fn automine(inner: &Inner, params: &Params<'_>) -> Answer {
-    submit(inner, Order::Automine(params.get(0)?))
+    submit(inner, Command::Automine(params.get(0)?))
 }
 
 /// `evm_setIntervalMining`, in seconds; zero stops it.
 pub(crate) fn interval(inner: &Inner, params: &Params<'_>) -> Answer {
-    submit(inner, Order::Interval(params.number(0)?))
+    submit(inner, Command::Interval(params.number(0)?))
 }
 
 /// `devchain_setBaseFeeMin`, in wei; zero lets the base fee fall again. It makes the chain as busy as a test needs it.
 pub(crate) fn base_fee_min(inner: &Inner, params: &Params<'_>) -> Answer {
-    submit(inner, Order::BaseFeeMin(params.number(0)?))
+    submit(inner, Command::BaseFeeMin(params.number(0)?))
 }
 
 /// `anvil_setBalance`.
 pub(crate) fn set_balance(inner: &Inner, params: &Params<'_>) -> Answer {
     let (address, balance): (Address, U256) = (params.get(0)?, params.get(1)?);
-    submit(inner, Order::SetBalance(address, balance))
+    submit(inner, Command::SetBalance(address, balance))
 }

@@ -12,14 +12,14 @@ use crate::block::{Block, Signed};
 use crate::chain::Chain;
 use crate::fault::Fault;
 use crate::transaction::decode;
-use crate::writer::{Answer, Order};
+use crate::writer::{Answer, Command};
 
-/// `eth_sendRawTransaction`, for as many calls as stand together.
+/// `eth_sendRawTransaction`, for consecutive calls of a batch.
 pub(crate) fn send(inner: &Inner, calls: &[&Value]) -> Vec<Answer> {
     // Signatures are recovered here, where requests run side by side, not behind the writer's lock.
     let decoded: Vec<Result<Signed, Fault>> = calls.iter().map(|params| raw(params)).collect();
     let good = decoded.iter().flatten().cloned().collect();
-    let mut taken = inner.desk.submit(&inner.chain, Order::Send(good)).into_iter();
+    let mut taken = inner.write_queue.submit(&inner.chain, Command::Send(good)).into_iter();
     let answer = |decoded: Result<Signed, Fault>| decoded.and_then(|_| taken.next().unwrap_or(Err(Fault::internal())));
     decoded.into_iter().map(answer).collect()
 }

@@ -1,4 +1,4 @@
-//! What may differ, and nothing else.
+//! The only allowed differences.
 
 use serde_json::Value;
 

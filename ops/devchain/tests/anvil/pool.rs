@@ -1,4 +1,4 @@
-//! What waits, what takes its place, and what is refused.
+//! Pending, replaced and rejected transactions.
 
 use super::{NOBODY, Script};
 use crate::world::contract::{self, command};

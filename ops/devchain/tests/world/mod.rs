@@ -1,4 +1,4 @@
-//! What the tests are made of: a wallet, a contract, and nodes that are asked over HTTP.
+//! The fixtures of the tests: a wallet, a contract, and nodes over HTTP.
 #![allow(dead_code, reason = "each test binary uses its own part")]
 
 pub mod anvil;

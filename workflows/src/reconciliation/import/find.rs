@@ -20,7 +20,7 @@ use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::subscription::{self, Candidate, Status};
 use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, operation, step};
 
-use super::{Call, Found, Match, Origin, Subscription};
+use super::{Call, Match, Origin, Subscription, UnknownCalls};
 use crate::engine::execution::unavailable;
 use crate::engine::{Engine, Network};
 
@@ -28,7 +28,7 @@ use crate::engine::{Engine, Network};
 const HASHES_PER_BATCH: usize = 100;
 
 /// The facts that identify a call.
-struct Known {
+struct LaneFacts {
     lane: Lane,
     last: u64,
     factories: Vec<Address>,
@@ -41,14 +41,14 @@ struct Known {
     strangers: Vec<B256>,
 }
 
-pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
+pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<UnknownCalls> {
     let mut known = load_known(engine, network, lane_id).await?;
     let lane = known.lane.clone();
     // A lane that was never in doubt has no unknown calls.
     let searched = lane.mode == Mode::Quarantined || lane.unknown_from.is_some();
     let first = lane.unknown_from.unwrap_or_default().cast_unsigned();
     if !searched || first > known.last {
-        return Ok(Found { lane, blocks: None, uncounted: 0, calls: Vec::new() });
+        return Ok(UnknownCalls { lane, blocks: None, uncounted: 0, calls: Vec::new() });
     }
     let blocks = (first, known.last);
     let asked = async {
@@ -67,7 +67,7 @@ pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<F
         calls.push(identify(&mut tx, &known, mined, &mut taken).await?);
     }
     let uncounted = count.saturating_sub(lane.next_nonce.cast_unsigned());
-    Ok(Found { lane, blocks: Some(blocks), uncounted, calls })
+    Ok(UnknownCalls { lane, blocks: Some(blocks), uncounted, calls })
 }
 
 /// The reason why the search failed.
@@ -88,7 +88,7 @@ impl From<muniment_domain::Error> for SearchError {
     }
 }
 
-async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result<Known> {
+async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result<LaneFacts> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     let last = chain::find(&mut tx, lane.chain_id).await?.map_or(0, |c| c.final_number);
@@ -98,7 +98,7 @@ async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result
     let seen = acknowledgement::of_chain(&mut tx, network.id()).await?;
     let since = lane.unknown_from.unwrap_or_default();
     let strangers = chain::foreign_of(&mut tx, lane.chain_id, lane.signer.0, (since, last)).await?;
-    Ok(Known {
+    Ok(LaneFacts {
         last: last.cast_unsigned(),
         factories: contracts.iter().filter(|(_, kind)| *kind == Kind::Factory).map(|(a, _)| a.0).collect(),
         // The registry belongs to the administrator: the platform never calls it.
@@ -115,7 +115,7 @@ async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result
 async fn calls_of(
     engine: &Engine,
     network: &Network,
-    known: &mut Known,
+    known: &mut LaneFacts,
     blocks: (u64, u64),
 ) -> Result<Vec<IncludedTransaction>, SearchError> {
     for factory in known.factories.clone() {
@@ -167,7 +167,7 @@ async fn calls_of(
 
 async fn identify(
     tx: &mut Tx,
-    known: &Known,
+    known: &LaneFacts,
     mined: IncludedTransaction,
     taken: &mut BTreeSet<String>,
 ) -> Result<Call> {
@@ -179,7 +179,7 @@ async fn identify(
         Decoded::Other(name) => name.clone(),
     };
     let wished = operation::find_same_call(tx, known.lane.chain_id, target, payload_hash(&mined.data)).await?;
-    let standing = match (wished, decoded) {
+    let origin = match (wished, decoded) {
         (Some(operation), _) => Some(Origin::Awaited(operation)),
         (None, Decoded::DeployToken(deployment)) if known.factories.contains(&target) => {
             let id = known.offerings.get(&deployment.offering_id);
@@ -196,12 +196,12 @@ async fn identify(
         (None, Decoded::Other(_)) => find_unpaid(tx, known, &mined).await?,
     };
     let seen = known.acknowledged.contains(&(mined.hash, WHOLE_CALL));
-    Ok(Call { mined, function, standing: standing.unwrap_or(Origin::Strange(seen)) })
+    Ok(Call { mined, function, origin: origin.unwrap_or(Origin::Unmatched(seen)) })
 }
 
 /// Finds the unpaid entitlements that a direct payout page paid. Nothing else in the database could show that page. The distributor needs
 /// no such check: it refuses a repetition itself.
-async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &IncludedTransaction) -> Result<Option<Origin>> {
+async fn find_unpaid(tx: &mut Tx, known: &LaneFacts, mined: &IncludedTransaction) -> Result<Option<Origin>> {
     let Some(page) = direct::page_of(&mined.data) else { return Ok(None) };
     let mut owed = Vec::new();
     for line in page.lines {
@@ -218,7 +218,7 @@ async fn find_unpaid(tx: &mut Tx, known: &Known, mined: &IncludedTransaction) ->
 /// Finds for each line the accepted subscription with its wallet and quantity. If several match, the oldest one.
 async fn match_lines(
     tx: &mut Tx,
-    known: &Known,
+    known: &LaneFacts,
     offering_id: &str,
     hash: B256,
     page: &MintPage,

@@ -29,7 +29,7 @@ use crate::engine::{Engine, Network};
 
 /// The unknown calls of a lane's key on the chain.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct UnknownCalls {
     /// The lane.
     pub lane: Lane,
     /// The searched blocks. None if the database cannot have lost a call.
@@ -48,7 +48,7 @@ pub struct Call {
     /// The function's name.
     pub function: String,
     /// Its relation to the database.
-    pub standing: Origin,
+    pub origin: Origin,
 }
 
 /// The relation of a call to the database.
@@ -63,7 +63,7 @@ pub enum Origin {
     /// It paid these entitlements. They are unpaid here, so they would be paid twice.
     Paid(Vec<String>),
     /// It matches nothing of the platform. The flag tells whether a person acknowledged it.
-    Strange(bool),
+    Unmatched(bool),
 }
 
 /// A line of a page, with its subscription.
@@ -94,12 +94,12 @@ impl Call {
 
     /// Whether it matches nothing here, and nobody has acknowledged it.
     pub const fn is_unmatched(&self) -> bool {
-        matches!(self.standing, Origin::Strange(false))
+        matches!(self.origin, Origin::Unmatched(false))
     }
 
-    /// What it is to the platform, for people.
+    /// Its relation to the platform, as text.
     pub fn in_words(&self) -> String {
-        match &self.standing {
+        match &self.origin {
             Origin::Awaited(id) => format!("known: {id} requests this call and will find it"),
             Origin::Deployment(id, _) => format!("unknown: the deployment of {id}"),
             Origin::Page(id, page, lines) => {
@@ -109,24 +109,24 @@ impl Call {
                 "unknown: it paid what is unpaid here and would be paid again; exclude it first: {}",
                 entitlements.join(", ")
             ),
-            Origin::Strange(true) => "unknown, and acknowledged".to_owned(),
-            Origin::Strange(false) => "unknown, and matches nothing here".to_owned(),
+            Origin::Unmatched(true) => "unknown, and acknowledged".to_owned(),
+            Origin::Unmatched(false) => "unknown, and matches nothing here".to_owned(),
         }
     }
 
     /// Whether the lane can sign again without a decision about this call.
     pub const fn is_settled(&self) -> bool {
-        matches!(self.standing, Origin::Awaited(_) | Origin::Strange(true))
+        matches!(self.origin, Origin::Awaited(_) | Origin::Unmatched(true))
     }
 
     /// Whether it can be imported as an operation.
     pub fn is_importable(&self) -> bool {
-        match &self.standing {
+        match &self.origin {
             Origin::Deployment(..) => true,
             Origin::Page(_, _, lines) => {
                 lines.iter().all(|l| matches!(l.subscription, Subscription::Fits(_) | Subscription::Missing(true)))
             }
-            Origin::Awaited(_) | Origin::Paid(_) | Origin::Strange(_) => false,
+            Origin::Awaited(_) | Origin::Paid(_) | Origin::Unmatched(_) => false,
         }
     }
 }
@@ -137,7 +137,7 @@ impl Match {
         self.subscription == Subscription::Missing(false)
     }
 
-    /// The subscription, for people.
+    /// The subscription, as text.
     pub fn in_words(&self) -> String {
         match &self.subscription {
             Subscription::Fits(id) => id.clone(),
@@ -166,7 +166,7 @@ pub async fn network_of<'a>(engine: &'a Engine, lane_id: &str) -> Result<&'a Net
 }
 
 /// Finds calls of the lane's key on the chain that this database does not know. Changes nothing.
-pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<Found> {
+pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<UnknownCalls> {
     find::find(engine, network, lane_id).await
 }
 
@@ -193,7 +193,7 @@ pub async fn acknowledge(
 ) -> Result<()> {
     let found = find::find(engine, network, lane_id).await?;
     for (hash, line) in names {
-        let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.standing);
+        let named = found.calls.iter().find(|call| call.mined.hash == *hash).map(|call| &call.origin);
         if let Some(Origin::Paid(entitlements)) = named {
             let detail = format!(
                 "{hash} paid entitlements that are unpaid here and would be paid twice: {}. Exclude them first, with an approval. Then \
@@ -203,7 +203,7 @@ pub async fn acknowledge(
             return Err(Error::refused(Code::UnknownCalls, detail));
         }
         let fits = match (named, line) {
-            (Some(Origin::Strange(_)), None) => true,
+            (Some(Origin::Unmatched(_)), None) => true,
             (Some(Origin::Page(_, _, lines)), Some(line)) => {
                 lines.get(*line).is_some_and(|l| matches!(l.subscription, Subscription::Missing(_)))
             }

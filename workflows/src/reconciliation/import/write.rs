@@ -87,7 +87,7 @@ async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> R
 }
 
 fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOperation> {
-    let (kind, offering_id, payload, op_number, live_key) = match &call.standing {
+    let (kind, offering_id, payload, op_number, live_key) = match &call.origin {
         Origin::Deployment(id, deployment) => {
             // An unfinished deployment of the same offering holds this live key and refuses the import.
             let live = format!("deploy_token:{id}");
@@ -97,7 +97,7 @@ fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOpera
             let payload = json!({ "page": page, "unmatched_lines": unmatched(lines) });
             (Kind::Mint, id, payload, Some(page.op_id.cast_signed()), None)
         }
-        Origin::Awaited(_) | Origin::Paid(_) | Origin::Strange(_) => {
+        Origin::Awaited(_) | Origin::Paid(_) | Origin::Unmatched(_) => {
             let detail = format!("{} cannot be imported.", call.mined.hash);
             return Err(Error::refused(Code::InvalidState, detail));
         }
@@ -127,7 +127,7 @@ fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOpera
 }
 
 fn items(call: &Call) -> Vec<Item> {
-    let Origin::Page(_, _, lines) = &call.standing else { return Vec::new() };
+    let Origin::Page(_, _, lines) = &call.origin else { return Vec::new() };
     let item = |l: &Match| match &l.subscription {
         Subscription::Fits(id) => {
             Some(Item { subject_id: id.clone(), wallet_address: Hex(l.line.holder()), quantity: Dec(l.line.units()) })

@@ -1,11 +1,11 @@
-//! The queue of identity checks: a case in each status that waits for somebody, and a refusal.
+//! The queue of identity checks: a case in each status that waits for a person, and a rejection.
 
 use serde_json::{Value, json};
 
-use crate::cli::demo::stage::{Stage, text};
+use crate::cli::demo::running_demo::{RunningDemo, text};
 use crate::failure::Failure;
 
-/// Who hands in papers, and what the reviewer says to them.
+/// The submissions: the login, the country, and the decisions of the reviewer.
 const CASES: [(&str, &str, &[&str]); 4] = [
     ("greta", "DK", &[]),
     ("hugo", "NL", &["start_review"]),
@@ -13,15 +13,15 @@ const CASES: [(&str, &str, &[&str]); 4] = [
     ("jens", "NO", &["start_review", "reject"]),
 ];
 
-pub async fn make(stage: &Stage) -> Result<(), Failure> {
-    let reviewer = stage.person("operator").await?;
-    for (login, country, said) in CASES {
+pub async fn make(demo: &RunningDemo) -> Result<(), Failure> {
+    let reviewer = demo.person("operator").await?;
+    for (login, country, decisions) in CASES {
         let data = json!({ "date_of_birth": "1984-02-29", "nationality": country, "document_type": "passport",
             "document_number": format!("L01{country}47"), "address": "Harbour Street 7" });
-        let papers = json!({ "level": "basic", "country": country, "data": data });
-        let case = stage.person(login).await?.post(&format!("kyc-{login}"), "/v1/investor/kyc", &papers).await?;
+        let submission = json!({ "level": "basic", "country": country, "data": data });
+        let case = demo.person(login).await?.post(&format!("kyc-{login}"), "/v1/investor/kyc", &submission).await?;
         let path = format!("/v1/investors/{}/kyc/decision", text(&case, "/investor_id"));
-        for word in said {
+        for word in decisions {
             let reason = match *word {
                 "needs_information" => json!("document_unreadable"),
                 "reject" => json!("document_forged"),

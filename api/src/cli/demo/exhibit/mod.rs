@@ -1,6 +1,6 @@
-//! What the demo shows beyond its own data: made once, by its people, through the interface that every portal uses.
+//! The exhibits of the demo, made once by its people over the API.
 //!
-//! Each part is noted when it is whole. A part that was interrupted is made again with the same idempotency keys, so nothing is made twice.
+//! Each part is recorded when it is complete. An interrupted part is repeated with the same idempotency keys, so nothing is made twice.
 
 mod compliance;
 mod identity;
@@ -9,11 +9,11 @@ pub mod payout;
 
 use muniment_domain::db::Db;
 
+use super::running_demo::RunningDemo;
 use super::saved::{Saved, name};
-use super::stage::Stage;
 use crate::failure::Failure;
 
-/// Makes what is not there yet.
+/// Makes the missing exhibits.
 pub async fn make(db: &Db, saved: &mut Saved) -> Result<(), Failure> {
     if saved.get(name::SINCE).is_none() {
         saved.set(name::SINCE, &db.clock().now().to_rfc3339())?;
@@ -24,15 +24,15 @@ pub async fn make(db: &Db, saved: &mut Saved) -> Result<(), Failure> {
             continue;
         }
         println!("Preparing the demo, once: {part} …");
-        let stage = Stage::of(saved)?;
+        let demo = RunningDemo::of(saved)?;
         match part {
             "market" => {
-                let exhibit = market::make(&stage).await?;
+                let exhibit = market::make(&demo).await?;
                 saved.set(name::EXHIBIT, &exhibit)?;
             }
-            "identity" => identity::make(&stage).await?,
-            "compliance" => compliance::make(&stage).await?,
-            _ => payout::make(&stage).await?,
+            "identity" => identity::make(&demo).await?,
+            "compliance" => compliance::make(&demo).await?,
+            _ => payout::make(&demo).await?,
         }
         saved.set(name::STAGED, format!("{staged} {part}").trim())?;
     }

@@ -1,4 +1,4 @@
-//! The platform under measurement: a fresh database, a configuration and the real binary, seen only from outside.
+//! The measured platform: a new database, a configuration and the real binary.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -28,29 +28,30 @@ use crate::view::View;
 
 /// The chain id of every node here.
 pub const CHAIN_ID: u64 = 31337;
-/// Who asks for everything.
+/// The e-mail address of the operator.
 pub const EMAIL: &str = "bench@demo.example";
-/// Its password.
+/// The password of the operator.
 pub const PASSWORD: &str = "correct horse battery staple";
-/// It, hashed with as little memory as there can be.
+/// The hash of the password, with the least memory.
 pub const PASSWORD_HASH: &str =
     "$argon2id$v=19$m=64,t=1,p=1$jV4Sw11rR4x3tE3p2+5rrw$+G2BvpaQZ0zw8VGM7xqzRava8iRmlLNfkGmmn2hZBmk";
 const PAYOUT_PAGE: usize = 200;
 const HEALTHY: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(900);
 
-/// A platform, ready to be started.
-pub struct Stand {
-    /// The database from outside.
+/// A platform that can be started.
+pub struct Installation {
+    /// The bench's own connection to the database.
     pub view: View,
     /// The ids of its offerings.
     pub series: Series,
     /// The bearer key of an operator.
     pub key: String,
-    /// The limits of how often somebody may ask, from the next start on: those that are named here differ from the defaults.
+    /// Rate limits that differ from the defaults, from the next start on.
     pub rates: &'static str,
-    /// How many holders a payout pays in one transaction, from the next start on.
+    /// Holders on a page of a payout, from the next start on.
     pub payout_page_holders: usize,
-    /// How many transactions of a signer may wait for a block at once.
+    /// Transactions in flight for each signer.
     pub in_flight: usize,
     /// A second endpoint of the chain, from the next start on.
     pub second_endpoint: Option<String>,
@@ -61,7 +62,7 @@ pub struct Stand {
     _database: Database,
 }
 
-/// What the configuration says about the chain.
+/// The chain in the configuration.
 pub struct Link<'a> {
     /// The endpoint.
     pub url: &'a str,
@@ -69,14 +70,14 @@ pub struct Link<'a> {
     pub platform: Platform,
     /// The signers.
     pub keys: &'a [B256],
-    /// How often a head is asked for, in milliseconds.
+    /// The interval of polls for a head, in milliseconds.
     pub poll_milliseconds: u64,
     /// The time between two blocks, in seconds.
     pub block_seconds: u64,
 }
 
-impl Stand {
-    /// Migrated, with an operator's key and so many offerings.
+impl Installation {
+    /// A migrated database with an operator's key and this number of offerings.
     pub async fn new(engine: Engine, offerings: u64, platform: Platform) -> Self {
         let database = match engine {
             Engine::Sqlite => Database::Sqlite(Sqlite::fresh()),
@@ -118,7 +119,7 @@ impl Stand {
         }
     }
 
-    /// Accepts the deployment of offerings by the platform's own function, before any process is started.
+    /// Accepts the deployment of these offerings, before a process is started.
     pub async fn accept_deployments(&self, numbers: std::ops::Range<u64>) {
         let db = Db::open(&self.url, 2, Clock::System, Ids::Random).await.expect("the database opens");
         let numbers: Vec<u64> = numbers.collect();
@@ -136,7 +137,7 @@ impl Stand {
         db.close().await;
     }
 
-    /// Starts the binary in a role and waits until it answers, if it does; the process and the port of the interface.
+    /// Starts the binary in a role and waits until the API answers; a worker has none. Returns the process and the port.
     pub async fn start(&self, role: &str, link: Option<&Link<'_>>) -> (Binary, u16) {
         let port = free_port();
         let file = self.folder.path().join(format!("{role}-{port}.toml"));
@@ -148,9 +149,25 @@ impl Stand {
         (launch.healthy(&format!("http://127.0.0.1:{port}/healthz"), HEALTHY).await, port)
     }
 
-    /// A caller of the interface at this port.
+    /// A client of the API at this port.
     pub async fn client(&self, port: u16) -> Client {
         Client::connect(port, &self.key).await
+    }
+
+    /// Deploys the token of the offering, and waits until it is deployed.
+    pub async fn deploy_token(&self, client: &mut Client, offering: &str) {
+        client.deploy(offering).await;
+        let deployed = "select count(*) from offerings where token_status = 'deployed'";
+        self.view.reached(deployed, 1, PATIENCE).await.expect("the token is deployed");
+    }
+
+    /// Mints all accepted subscriptions of the offering, and waits until they are minted.
+    pub async fn mint_all(&self, client: &mut Client, offering: &str, holders: usize) {
+        let body = format!("{{\"offering_id\":\"{offering}\"}}");
+        let (status, answer) = client.post("/blockchain/trigger-mint", "mint-all", &body).await;
+        assert_eq!(status, 202, "{answer}");
+        let minted = "select count(*) from subscriptions where status = 'minted'";
+        self.view.reached(minted, holders as i64, PATIENCE).await.expect("all is minted");
     }
 
     fn configuration(&self, port: u16, link: Option<&Link<'_>>) -> String {
@@ -181,19 +198,19 @@ impl Stand {
     }
 }
 
-/// A cluster on the disk: one in memory would make every commit free.
+/// A PostgreSQL cluster on disk. In memory commits would cost nothing.
 async fn cluster() -> &'static Cluster {
     static CLUSTER: OnceLock<Cluster> = OnceLock::new();
     let start = || CLUSTER.get_or_init(|| Cluster::start_in(Some(&std::env::temp_dir())));
     tokio::task::spawn_blocking(start).await.expect("the cluster starts")
 }
 
-/// The release binary: the one that is named, or the one beside this program.
+/// The release binary: `MUNIMENT_BINARY`, or the one beside this program.
 fn program() -> PathBuf {
     if let Some(path) = std::env::var_os("MUNIMENT_BINARY") {
         return path.into();
     }
-    let beside = std::env::current_exe().expect("a program knows its path").with_file_name("muniment");
+    let beside = std::env::current_exe().expect("the path of this program").with_file_name("muniment");
     assert!(beside.exists(), "build it first: cargo build --release -p muniment-api");
     beside
 }

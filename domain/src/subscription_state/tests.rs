@@ -1,4 +1,4 @@
-//! Unit tests of `state.rs`.
+//! Unit tests of `subscription_state.rs`.
 
 use super::{Move as M, Status as S};
 use crate::state_table_test::cells;
@@ -50,17 +50,4 @@ fn a_final_subscription_has_no_moves_and_reserves_only_if_minted() {
         assert_eq!(status.is_final(), over, "{status}");
         assert_eq!(status.reserves(), status.is_open() || *status == S::Minted, "{status}");
     }
-}
-
-/// The module of offerings is below this one and cannot name the enum.
-#[test]
-fn the_queries_of_offerings_name_the_sets_of_the_enum() {
-    let in_text = |set: &[S]| {
-        let words: Vec<_> = set.iter().map(|status| format!("'{status}'")).collect();
-        format!("s.status in ({})", words.join(", "))
-    };
-    let (list, limit) = (include_str!("../../offering/list.rs"), include_str!("../../offering/raise_limit.rs"));
-    assert!(list.contains(&in_text(&S::RESERVING)));
-    assert!(list.contains(&in_text(&[S::Binding, S::Accepted, S::Minted])));
-    assert!(limit.contains(&in_text(&S::RESERVING)));
 }

@@ -9,26 +9,27 @@ use muniment_activities::platform::Platform;
 use muniment_activities::signer::Signer;
 use world::{KEYS, Mining};
 
-use crate::node::{Kind, Node};
+use crate::installation::Link;
+use crate::node::{Node, NodeKind};
 
-/// How many signers the engine has at most; the bare loop has as many of its own.
+/// The highest number of signers of the engine. The baseline has as many of its own.
 pub const LANES: usize = 4;
 
-/// The chain side of a run.
-pub struct Ground {
+/// A node with the deployed contracts and the keys of a run.
+pub struct Network {
     /// The node.
     pub node: Node,
-    /// Where the contracts are.
+    /// The deployed contracts.
     pub platform: Platform,
     /// The engine's keys.
     pub keys: Vec<B256>,
-    /// The bare loop's keys.
+    /// The keys of the baseline.
     pub bare_keys: Vec<B256>,
 }
 
-impl Ground {
-    /// A fresh chain, ready for operations.
-    pub async fn new(kind: Kind, mining: Mining) -> Self {
+impl Network {
+    /// Starts a node and deploys the contracts.
+    pub async fn new(kind: NodeKind, mining: Mining) -> Self {
         let node = Node::start(kind, mining).await;
         let keys = |name: &str| (0..LANES).map(|i| keccak256(format!("{name} {i}"))).collect::<Vec<_>>();
         let (keys, bare_keys) = (keys("engine"), keys("bare"));
@@ -39,10 +40,16 @@ impl Ground {
             agents.push((address, Roles::ALL));
         }
         let config = ChainConfig { endpoints: vec![node.url.clone()], poll_milliseconds: 20, ..ChainConfig::default() };
-        let chain = Chain::http(config).expect("the configuration is sound");
+        let chain = Chain::http(config).expect("the configuration is valid");
         let deployer = KEYS[0].parse().expect("a key of anvil");
         let deployer = Signer::raw(deployer, Profile::Development).expect("a key of anvil");
         let platform = Platform::deploy(&chain, &deployer, &agents).await.expect("the platform deploys");
         Self { node, platform, keys, bare_keys }
+    }
+
+    /// The chain for the configuration, with this number of signers.
+    pub fn link(&self, signers: usize) -> Link<'_> {
+        let (url, keys) = (self.node.url.as_str(), &self.keys[..signers]);
+        Link { url, platform: self.platform, keys, poll_milliseconds: 250, block_seconds: 1 }
     }
 }

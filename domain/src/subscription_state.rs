@@ -1,4 +1,4 @@
-//! The statuses of a subscription and the moves between them.
+//! The statuses of a subscription and the moves between them. They are apart from `subscription`, because offerings count by them.
 
 crate::words! {
     /// The status of a subscription.
@@ -62,6 +62,9 @@ impl Status {
     /// Statuses that reserve a part of the hard cap.
     pub const RESERVING: [Self; 5] =
         [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted, Self::Minted];
+
+    /// The statuses whose money counts as raised, because the investor can no longer withdraw it.
+    pub const RAISED: [Self; 3] = [Self::Binding, Self::Accepted, Self::Minted];
 
     /// The statuses that can still end without a mint.
     pub const OPEN: [Self; 4] = [Self::Committed, Self::PendingReconfirmation, Self::Binding, Self::Accepted];

@@ -1,4 +1,4 @@
-//! A running demo, for the code that shows something in it: its people, its chain, and the patience to wait for both.
+//! A running demo: its people and its chain, with waits for both.
 
 use std::time::{Duration, Instant};
 
@@ -14,17 +14,17 @@ const POLL: Duration = Duration::from_millis(150);
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running demo, and its people.
-pub struct Stage {
+pub struct RunningDemo {
     api: String,
     /// The chain's URL.
     pub chain: String,
     password: String,
-    /// When the demo was made. Times in requests are computed from it, so that a repeated request is the same.
+    /// The first start of the demo. Times in requests are computed from it, so that a repeated request is the same.
     since: DateTime<Utc>,
     exhibit: String,
 }
 
-impl Stage {
+impl RunningDemo {
     /// The demo of this folder.
     pub fn of(saved: &Saved) -> Result<Self, Failure> {
         let value = |name| saved.need(name).map(str::to_owned);
@@ -44,7 +44,7 @@ impl Stage {
         &self.exhibit
     }
 
-    /// So many days after the demo was made.
+    /// The time this many days after the first start of the demo.
     pub fn in_days(&self, days: i64) -> String {
         (self.since + chrono::Duration::days(days)).to_rfc3339()
     }
@@ -54,24 +54,24 @@ impl Stage {
         Ok(text(&self.person(login).await?.get("/v1/investor/wallets").await?, "/data/0/address"))
     }
 
-    /// Reads until the answer is as wanted.
+    /// Reads until the answer meets a condition.
     pub async fn until(
         &self,
         reader: &Person,
         path: &str,
         what: &str,
-        is_so: impl Fn(&Value) -> bool,
+        condition: impl Fn(&Value) -> bool,
     ) -> Result<Value, Failure> {
         let start = Instant::now();
         loop {
-            let shown = reader.get(path).await?;
-            if is_so(&shown) {
-                return Ok(shown);
+            let answer = reader.get(path).await?;
+            if condition(&answer) {
+                return Ok(answer);
             }
             if start.elapsed() > PATIENCE {
                 return Err(Failure::new(format!(
-                    "The demo waited in vain until {what}: {path} says {}.",
-                    shown["status"]
+                    "The demo waited too long until {what}: {path} has the status {}.",
+                    answer["status"]
                 )));
             }
             tokio::time::sleep(POLL).await;
@@ -81,21 +81,21 @@ impl Stage {
     /// Waits until an operation has this status.
     pub async fn operation(&self, reader: &Person, id: &str, status: &str) -> Result<Value, Failure> {
         let path = format!("/blockchain/operations/{id}");
-        self.until(reader, &path, &format!("the operation is {status}"), |shown| shown["status"] == status).await
+        self.until(reader, &path, &format!("the operation is {status}"), |answer| answer["status"] == status).await
     }
 
-    /// Makes blocks until an operation is as wanted: the chain itself makes them only for transactions.
+    /// Mines blocks until an operation meets a condition. The chain itself mines only for transactions.
     pub async fn mine_until(
         &self,
         reader: &Person,
         id: &str,
         what: &str,
-        is_so: impl Fn(&Value) -> bool,
+        condition: impl Fn(&Value) -> bool,
     ) -> Result<(), Failure> {
         let (path, start) = (format!("/blockchain/operations/{id}"), Instant::now());
-        while !is_so(&reader.get(&path).await?) {
+        while !condition(&reader.get(&path).await?) {
             if start.elapsed() > PATIENCE {
-                return Err(Failure::new(format!("The demo waited in vain until {what}: {id}.")));
+                return Err(Failure::new(format!("The demo waited too long until {what}: {id}.")));
             }
             self.ask_chain("evm_mine", json!([])).await?;
             tokio::time::sleep(2 * POLL).await;
@@ -103,7 +103,7 @@ impl Stage {
         Ok(())
     }
 
-    /// Lets a request be signed while no block is made, and the fees rise above the platform's cap before one is: its transaction waits.
+    /// Sends a request and stops mining until its transaction is signed; then raises the fees above the platform's cap, so that it waits.
     pub async fn jam(
         &self,
         reader: &Person,
@@ -121,7 +121,7 @@ impl Stage {
         signed
     }
 
-    /// Whether the chain makes a block for each transaction.
+    /// Sets whether the chain mines a block for each transaction.
     pub async fn mine_at_once(&self, on: bool) -> Result<(), Failure> {
         self.ask_chain("evm_setAutomine", json!([on])).await.map(drop)
     }
@@ -131,7 +131,7 @@ impl Stage {
         Ok(text(&self.ask_chain("eth_blockNumber", json!([])).await?, ""))
     }
 
-    /// Asks the chain for one thing.
+    /// Calls a method of the chain.
     pub async fn ask_chain(&self, method: &str, params: Value) -> Result<Value, Failure> {
         client::call(&self.chain, method, params).await
     }

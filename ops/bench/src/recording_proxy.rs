@@ -1,4 +1,4 @@
-//! Stands between the engine and its node and notes when what went by.
+//! A proxy between the engine and its node that records the requests and their times.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -12,24 +12,24 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use world::Rpc;
 
-/// How blocks that were asked for by their number are counted.
+/// The name under which requests for a block by its number are counted.
 pub const BY_NUMBER: &str = "a block by number";
 
-/// A running tap, and what it saw.
+/// A running proxy and its recorded traffic.
 #[derive(Clone)]
-pub struct Tap {
+pub struct RecordingProxy {
     /// The address to give to the engine.
     pub url: String,
     node: Rpc,
-    seen: Arc<Mutex<Seen>>,
+    traffic: Arc<Mutex<Traffic>>,
 }
 
-/// What went by.
+/// Recorded traffic.
 #[derive(Clone, Default)]
-pub struct Seen {
-    /// When each signed transaction came by first.
+pub struct Traffic {
+    /// The time when each signed transaction was first sent.
     pub sends: Vec<Instant>,
-    /// When the engine was first told that a block is final.
+    /// The time when the node first reported each block as final.
     pub finals: Vec<(u64, Instant)>,
     /// Calls by method.
     pub calls: BTreeMap<String, u64>,
@@ -38,40 +38,40 @@ pub struct Seen {
     known: HashSet<String>,
 }
 
-impl Tap {
-    /// A tap before this node.
-    pub async fn before(node: &str) -> Self {
+impl RecordingProxy {
+    /// Starts a proxy for this node.
+    pub async fn start(node: &str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("the loopback has a free port");
         let url = format!("http://{}", listener.local_addr().expect("a bound listener has an address"));
-        let tap = Self { url, node: Rpc::new(node), seen: Arc::default() };
-        let router = Router::new().route("/", post(relay)).with_state(tap.clone());
+        let proxy = Self { url, node: Rpc::new(node), traffic: Arc::default() };
+        let router = Router::new().route("/", post(relay)).with_state(proxy.clone());
         tokio::spawn(async move { axum::serve(listener, router).await });
-        tap
+        proxy
     }
 
-    /// Everything so far.
-    pub fn seen(&self) -> Seen {
+    /// The traffic so far.
+    pub fn traffic(&self) -> Traffic {
         self.lock().clone()
     }
 
-    /// When the transaction of this number came by, once it has.
-    pub fn send(&self, number: usize) -> Option<Instant> {
+    /// The time when the transaction with this number was sent. None if it was not yet.
+    pub fn sent_at(&self, number: usize) -> Option<Instant> {
         self.lock().sends.get(number).copied()
     }
 
-    fn lock(&self) -> MutexGuard<'_, Seen> {
-        self.seen.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-async fn relay(State(tap): State<Tap>, body: String) -> (StatusCode, String) {
+async fn relay(State(proxy): State<RecordingProxy>, body: String) -> (StatusCode, String) {
     let arrived = Instant::now();
     let request: Value = serde_json::from_str(&body).unwrap_or_default();
-    tap.lock().note_request(&request, arrived);
-    match tap.node.post(body).await {
+    proxy.lock().note_request(&request, arrived);
+    match proxy.node.post(body).await {
         Ok(answer) => {
             let read: Value = serde_json::from_str(&answer).unwrap_or_default();
-            tap.lock().note_answer(&request, &read);
+            proxy.lock().note_answer(&request, &read);
             (StatusCode::OK, answer)
         }
         Err(why) => (StatusCode::BAD_GATEWAY, why),
@@ -82,16 +82,16 @@ fn parts(body: &Value) -> &[Value] {
     body.as_array().map_or(std::slice::from_ref(body), Vec::as_slice)
 }
 
-impl Seen {
+impl Traffic {
     fn note_request(&mut self, request: &Value, arrived: Instant) {
         self.posts += 1;
         for call in parts(request) {
             let method = call["method"].as_str().unwrap_or_default();
-            // A block by its number is no look for a new head: the engine asks for one before it signs.
+            // The engine reads a block by number before it signs. This is not a poll for a new head.
             let by_number = call["params"][0].as_str().is_some_and(|text| text.starts_with("0x"));
             let name = if by_number && method == "eth_getBlockByNumber" { BY_NUMBER } else { method };
             *self.calls.entry(name.to_owned()).or_default() += 1;
-            // The same bytes again are no news.
+            // A repeated send of the same bytes does not count.
             let raw = call["params"][0].as_str().unwrap_or_default();
             if method == "eth_sendRawTransaction" && self.known.insert(raw.to_owned()) {
                 self.sends.push(arrived);
@@ -110,7 +110,7 @@ impl Seen {
         }
     }
 
-    /// When the engine could know that this block is final.
+    /// The time from which the engine could know that this block is final.
     pub fn final_at(&self, block: u64) -> Option<Instant> {
         self.finals.iter().find(|(last, _)| *last >= block).map(|(_, at)| *at)
     }
