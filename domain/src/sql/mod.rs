@@ -61,6 +61,12 @@ pub const fn sql(text: &'static str) -> Sql {
     Sql { text: Cow::Borrowed(text), values: Vec::new() }
 }
 
+/// A set of words as text: `('pending', 'submitted')`.
+pub fn word_set(set: &[impl Display]) -> String {
+    let words: Vec<_> = set.iter().map(|word| format!("'{word}'")).collect();
+    format!("({})", words.join(", "))
+}
+
 impl Sql {
     /// Binds the next value, or several as a tuple.
     pub fn bind(mut self, values: impl Bind) -> Self {
@@ -79,8 +85,7 @@ impl Sql {
     /// Replaces a name in the text by a set of words: `:live` by `('pending', 'submitted')`. They are part of the text, because a partial
     /// index is used only if its condition is there.
     pub fn words(mut self, name: &str, set: &[impl Display]) -> Self {
-        let listed: Vec<_> = set.iter().map(|word| format!("'{word}'")).collect();
-        self.text = self.text.replace(name, &format!("({})", listed.join(", "))).into();
+        self.text = self.text.replace(name, &word_set(set)).into();
         self
     }
 
