@@ -3,7 +3,7 @@
 
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Database, Launch, Mining, on_both_databases};
+use world::{Launch, Mining, on_both_databases};
 
 use crate::installation::{ApiFixture, Installation, Receiver, Reply, Terms};
 use crate::webhook_delivery::{endpoint, fixture, operation_event, staff};

@@ -19,7 +19,6 @@ mod market;
 mod million;
 mod mint;
 mod network;
-mod network;
 mod node;
 mod pace;
 mod parked;
