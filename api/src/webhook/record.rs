@@ -41,6 +41,7 @@ pub struct View {
     #[schema(example = "2026-11-01")]
     api_version: String,
     failure: Failing,
+    /// The deliveries that wait to be sent to it.
     backlog: Waiting,
     created_at: Instant,
     updated_at: Instant,
