@@ -110,6 +110,14 @@ pub async fn open_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Attempt>> {
     sql("select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).rows(tx).await
 }
 
+/// The newest offers of a lane, newest first: when each was signed, and the most that it pays for a unit of gas.
+pub async fn newest_offers(tx: &mut Tx, lane_id: &str, limit: i64) -> Result<Vec<(DateTime<Utc>, Dec<u128>)>> {
+    sql("select signed_at, max_fee_per_gas from attempts where lane_id = $1 order by nonce desc limit $2")
+        .bind((lane_id, limit))
+        .rows(tx)
+        .await
+}
+
 /// The attempt with this hash.
 pub async fn find(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<Attempt>> {
     sql("select * from attempts where chain_id = $1 and tx_hash = $2").bind((chain_id, Hex(tx_hash))).optional(tx).await

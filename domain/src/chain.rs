@@ -2,6 +2,8 @@
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use sqlx::types::Json;
 
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
@@ -23,8 +25,38 @@ pub struct Chain {
     pub blocked_reason: Option<String>,
     pub blocked_since: Option<DateTime<Utc>>,
     pub endpoint_warning: Option<String>,
+    pub endpoints: Option<Json<Vec<Endpoint>>>,
+    pub endpoints_seen_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub updated_at: DateTime<Utc>,
+}
+
+impl Chain {
+    /// `ok`, `unreachable` or `halted`.
+    pub const fn condition(&self) -> &'static str {
+        match (&self.halted_reason, &self.blocked_reason) {
+            (Some(_), _) => "halted",
+            (None, Some(_)) => "unreachable",
+            (None, None) => "ok",
+        }
+    }
+}
+
+/// An endpoint of a chain, as the worker that follows the chain saw it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Endpoint {
+    /// Its host. The path can hold a key and is never stored.
+    pub name: String,
+    /// Whether its last answer was usable.
+    pub up: bool,
+    /// Since when it is up or down.
+    pub since: Option<DateTime<Utc>>,
+    /// How long its last answer took.
+    pub latency_milliseconds: Option<i64>,
+    /// The newest block that it showed.
+    pub head: Option<i64>,
+    /// Why it is asked last or never, or did not answer.
+    pub trouble: Option<String>,
 }
 
 /// A header on the canonical chain.
@@ -225,6 +257,18 @@ pub async fn set_endpoint_warning(tx: &mut Tx, chain_id: i64, warning: Option<&s
         }
         _ => Ok(()),
     }
+}
+
+/// Stores the health of the endpoints, for display. It moves nothing, so the version stays.
+pub async fn record_endpoints(tx: &mut Tx, chain_id: i64, endpoints: &[Endpoint]) -> Result<()> {
+    let now = tx.now();
+    update_table("chains")
+        .set("endpoints", Json(endpoints))
+        .set("endpoints_seen_at", now)
+        .with(" where chain_id = ", chain_id)
+        .execute(tx)
+        .await?;
+    Ok(())
 }
 
 /// Stores a foreign transaction as proof that our nonce is used. False if it is known.

@@ -9,6 +9,7 @@ use sqlx::types::Json;
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
 use crate::recorder::Facts;
+use crate::spending::Spending;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -43,6 +44,8 @@ pub struct Lane {
     pub is_agent: Option<bool>,
     pub roles: Option<Json<Vec<Granted>>>,
     pub observed_at: Option<DateTime<Utc>>,
+    pub spent_wei: Option<Dec<U256>>,
+    pub spent_since: Option<DateTime<Utc>>,
     pub version: i64,
     pub created_at: DateTime<Utc>,
     pub updated_at: DateTime<Utc>,
@@ -63,6 +66,12 @@ impl Lane {
         let granted = self.roles.as_ref()?;
         let counts = |of: &&Granted| of.offering_id.as_deref().is_none_or(|id| Some(id) == offering_id);
         Some(granted.iter().filter(counts).fold(0, |bits, of| bits | of.roles))
+    }
+
+    /// What the signer spent on gas. A lane that nobody has looked at begins now.
+    pub fn spending(&self, now: DateTime<Utc>) -> Spending {
+        let wei = self.spent_wei.map_or(U256::ZERO, |wei| wei.0);
+        Spending { wei, since: self.spent_since.unwrap_or(now) }
     }
 }
 
@@ -175,8 +184,9 @@ pub struct ChainState {
 }
 
 /// Stores what was read, for display and to choose a lane. It moves nothing, so the version stays.
-pub async fn record_chain_state(tx: &mut Tx, lane_id: &str, seen: &ChainState) -> Result<()> {
+pub async fn record_chain_state(tx: &mut Tx, lane: &Lane, seen: &ChainState) -> Result<()> {
     let now = tx.now();
+    let spending = lane.spending(now).after(lane.balance_wei.map(|balance| balance.0), seen.balance, now);
     update_table("lanes")
         .set("chain_nonce_latest", seen.latest)
         .set("chain_nonce_pending", seen.pending)
@@ -185,7 +195,9 @@ pub async fn record_chain_state(tx: &mut Tx, lane_id: &str, seen: &ChainState) -
         .set("is_agent", seen.roles.as_ref().map(|granted| granted.iter().any(|of| of.roles != 0)))
         .set("roles", seen.roles.as_ref().map(Json))
         .set("observed_at", now)
-        .with(" where id = ", lane_id)
+        .set("spent_wei", Dec(spending.wei))
+        .set("spent_since", spending.since)
+        .with(" where id = ", &lane.id)
         .execute(tx)
         .await?;
     Ok(())
@@ -213,6 +225,8 @@ mod tests {
             is_agent: None,
             roles: None,
             observed_at: None,
+            spent_wei: None,
+            spent_since: None,
             version: 1,
             created_at: DateTime::UNIX_EPOCH,
             updated_at: DateTime::UNIX_EPOCH,

@@ -70,6 +70,7 @@ pub mod schema;
 pub mod second_factor;
 pub mod session;
 pub mod snapshot;
+pub mod spending;
 pub mod sql;
 #[cfg(test)]
 mod state_table_test;

@@ -2,6 +2,7 @@
 
 mod account;
 mod acts;
+mod overview;
 mod pages;
 mod session;
 mod visitor;

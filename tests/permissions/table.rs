@@ -166,6 +166,8 @@ POST   /blockchain/operations/{id}/cancel                                 OA    
 POST   /blockchain/operations/{id}/reconcile                              OA     -                   {"resolution":"retry","reason":"x"}
 # What was final is taken back: two admins.
 POST   /blockchain/chains/{chain_id}/accept-history                       A+     -                   {"reason":"x"}
+GET    /blockchain/chains                                                     OAU    ops:read
+GET    /blockchain/operations/series                                          OAU    ops:read
 GET    /blockchain/signers                                                OAU    ops:read
 GET    /blockchain/queue                                                  OAU    ops:read
 GET    /blockchain/signers/{id}/nonces                                    OAU    ops:read

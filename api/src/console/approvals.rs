@@ -187,6 +187,8 @@ impl Full {
         if let Some(payload) = &self.payload {
             self.read(payload, &mut lines);
         }
+        // What a person can judge comes first; hashes and ids are compared, not judged.
+        lines.sort_by_key(|(_, value)| is_reference(value));
         lines
     }
 
@@ -212,7 +214,39 @@ impl Full {
         }
     }
 
+    /// The fields whose value is compared and not read.
+    fn is_reference(value: &str) -> bool {
+        is_reference(value)
+    }
+
     fn bytes(&self) -> String {
         self.payload.as_ref().map(Value::to_string).unwrap_or_default()
+    }
+}
+
+/// Whether a value is a hash, an address or an id.
+fn is_reference(value: &str) -> bool {
+    let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    is_hex(value.strip_prefix("0x").unwrap_or(value))
+        || value.len() >= 30 && value.contains('_') && !value.contains(' ')
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_addresses_and_ids_are_references_and_words_are_not() {
+        let references = [
+            "0x70997970C51812dc3A010C7d01b50e0d17dc79C8",
+            "off_01m861qsgyepnabzgkpvsv68pc",
+            "4331230bbde314277941d8fe73b1901514aedfeed7cb1a65664fa35813042e94",
+        ];
+        assert!(references.iter().all(|value| is_reference(value)));
+        assert!(
+            ["60,000.00 EUR", "direct_payout", "2", "by order of the court of a_very_long_name"]
+                .iter()
+                .all(|value| !is_reference(value))
+        );
     }
 }

@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::console::desk::{Desk, away};
 use crate::console::frame::Frame;
+use crate::console::hour::Hour;
 use crate::console::operations::About;
 use crate::console::pair::{Pair, States};
 use crate::console::watch::{self, Watched};
@@ -31,6 +32,7 @@ struct Page {
     needs: Vec<Need>,
     watched: Vec<Watched>,
     chains: Vec<Chain>,
+    hour: Hour,
     now: DateTime<Utc>,
 }
 
@@ -46,8 +48,6 @@ struct Stats {
 #[derive(Deserialize)]
 struct Times {
     sample: i64,
-    p50_milliseconds: Option<i64>,
-    p95_milliseconds: Option<i64>,
 }
 
 #[derive(Deserialize)]
@@ -71,17 +71,30 @@ struct Trouble {
 }
 
 #[derive(Deserialize)]
-struct Ready {
-    chains: Vec<Chain>,
+struct Chains {
+    data: Vec<Chain>,
 }
 
 #[derive(Deserialize)]
 struct Chain {
     chain_id: i64,
+    network: String,
     status: String,
-    endpoint_warning: Option<String>,
+    reason: Option<String>,
     head_block: i64,
     final_block: i64,
+    moved_at: DateTime<Utc>,
+    endpoints: Vec<Endpoint>,
+    endpoints_seen_at: Option<DateTime<Utc>>,
+}
+
+#[derive(Deserialize)]
+struct Endpoint {
+    name: String,
+    is_up: bool,
+    since: Option<DateTime<Utc>>,
+    latency_milliseconds: Option<i64>,
+    trouble: Option<String>,
 }
 
 /// The page. The people of an issuer begin with what they asked for.
@@ -92,14 +105,18 @@ pub async fn page(desk: Desk) -> Result<Response> {
     let stats = desk.read("/blockchain/operations/stats").await?;
     let listed: Listed = desk.read(&format!("/blockchain/operations?needs_attention=true&limit={NEEDS}")).await?;
     let watched = watch::read(&desk).await?;
-    let ready: Option<Ready> = desk.read("/readyz").await.ok();
+    let chains: Chains = desk.read("/blockchain/chains").await?;
+    let hour = desk.read("/blockchain/operations/series").await?;
     let frame = Frame::of(&desk, "/console", "Overview").await?;
     let (waiting, reviews) = (frame.waiting(approvals::PATH), frame.waiting(investors::PATH));
-    let chains = ready.map(|ready| ready.chains).unwrap_or_default();
+    let chains = chains.data;
     let mut needs = listed.data;
     // Money that is not certain comes first; within, the newest.
     needs.sort_by_key(|need| Pair::of(&need.states).cut != "clash");
-    Ok(html::page(StatusCode::OK, &Page { frame, stats, waiting, reviews, needs, watched, chains, now: desk.now() }))
+    Ok(html::page(
+        StatusCode::OK,
+        &Page { frame, stats, waiting, reviews, needs, watched, chains, hour, now: desk.now() },
+    ))
 }
 
 impl Page {
@@ -110,12 +127,12 @@ impl Page {
         let first = match total {
             0 => "Nothing needs a person.".to_owned(),
             1 => "One thing needs a person.".to_owned(),
-            many => format!("{} things need a person.", wording::number(many)),
+            many => format!("{} things need a person.", wording::spelled(many)),
         };
         let second = match clashes {
             0 => String::new(),
             1 => "One of them may touch money.".to_owned(),
-            many => format!("{many} of them may touch money."),
+            many => format!("{} of them may touch money.", wording::spelled(i64::try_from(many).unwrap_or(i64::MAX))),
         };
         (first, second)
     }
@@ -146,8 +163,53 @@ impl Page {
         seconds.map_or_else(|| "none".to_owned(), |seconds| format!("oldest {}", wording::span(seconds)))
     }
 
-    fn seconds(milliseconds: &Option<i64>) -> String {
-        milliseconds.map_or_else(|| "none".to_owned(), |time| format!("{}.{} s", time / 1_000, time % 1_000 / 100))
+    /// What stands still, or would soon.
+    fn watched_now(&self) -> Vec<&Watched> {
+        self.watched.iter().filter(|one| !one.is_early).collect()
+    }
+
+    /// What stops nothing yet.
+    fn watched_early(&self) -> Vec<&Watched> {
+        self.watched.iter().filter(|one| one.is_early).collect()
+    }
+}
+
+impl Chain {
+    /// The symbol and the words for its state: class, icon, words.
+    fn state(&self) -> (&'static str, &'static str, String) {
+        match self.status.as_str() {
+            "ok" if self.endpoints.iter().any(|one| one.trouble.is_some()) => {
+                ("person", "person", "Following, not by all".to_owned())
+            }
+            "ok" => ("done", "done", "Following".to_owned()),
+            other => ("failed", "failed", wording::word(other)),
+        }
+    }
+}
+
+impl Endpoint {
+    fn icon(&self) -> (&'static str, &'static str) {
+        match (self.is_up, &self.trouble) {
+            (true, None) => ("done", "done"),
+            (true, Some(_)) => ("person", "warn"),
+            (false, _) => ("failed", "failed"),
+        }
+    }
+
+    /// Its host, and what is wrong with it.
+    fn words(&self) -> String {
+        let host = self.name.split_once("://").map_or(self.name.as_str(), |(_, host)| host);
+        let trouble = self.trouble.as_ref().map(|trouble| wording::word(trouble).to_lowercase());
+        [Some(host.to_owned()), trouble].into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+
+    /// How fast it answers, or since when it does not.
+    fn pace(&self, now: &DateTime<Utc>) -> String {
+        match (self.is_up, self.since, self.latency_milliseconds) {
+            (false, Some(since), _) => wording::age(now, since),
+            (true, _, Some(time)) => format!("{} ms", wording::number(time)),
+            _ => String::new(),
+        }
     }
 }
 

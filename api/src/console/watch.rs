@@ -16,6 +16,8 @@ pub struct Watched {
     pub text: String,
     pub detail: String,
     pub at: String,
+    /// Whether it stops nothing yet.
+    pub is_early: bool,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +51,7 @@ fn different(run: Run) -> Watched {
         detail: "Each finding says what to do.".to_owned(),
         at: format!("{}/{}", reconciliation::PATH, run.id),
         id: run.id,
+        is_early: false,
     }
 }
 
@@ -59,5 +62,6 @@ fn silent(endpoint: Endpoint) -> Option<Watched> {
         detail: wording::word(&endpoint.disabled_reason?),
         at: format!("{}/{}", webhooks::PATH, endpoint.id),
         id: endpoint.id,
+        is_early: false,
     })
 }

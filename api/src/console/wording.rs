@@ -34,6 +34,13 @@ pub fn number(value: impl Borrow<i64>) -> String {
     digits(&value.borrow().to_string())
 }
 
+/// A number that begins a sentence: a word up to nine.
+pub fn spelled(value: i64) -> String {
+    const WORDS: [&str; 10] = ["No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine"];
+    let word = usize::try_from(value).ok().and_then(|value| WORDS.get(value));
+    word.map_or_else(|| number(value), |word| (*word).to_owned())
+}
+
 /// The digits of a number of any length in groups of three; what stands after a point is left alone.
 pub fn digits(text: &str) -> String {
     let (whole, rest) = text.find('.').map_or((text, ""), |at| text.split_at(at));
@@ -98,6 +105,22 @@ pub fn coin(wei: &str) -> String {
     format!("{}.{}", digits(whole), &rest[..4])
 }
 
+/// Wei as gwei with three decimals.
+pub fn gwei(wei: &str) -> String {
+    let padded = format!("{wei:0>10}");
+    let (whole, rest) = padded.split_at(padded.len() - 9);
+    format!("{}.{}", digits(whole), &rest[..3])
+}
+
+/// How long gas lasts: hours below two days, else days.
+pub fn lasts(hours: i64) -> String {
+    match hours {
+        0 => "less than an hour".to_owned(),
+        1..48 => count(hours, "hour", "hours"),
+        _ => count(hours / 24, "day", "days"),
+    }
+}
+
 /// A word of the API as text: `dead_letter` is `Dead letter`.
 pub fn word(text: &str) -> String {
     let text = text.replace('_', " ");
@@ -116,11 +139,14 @@ mod tests {
         assert_eq!(digits("43764.32"), "43,764.32");
         assert_eq!(digits("-1000"), "\u{2212}1,000");
         assert_eq!([coin("1"), coin("9999123456789000000000")], ["0.0000", "9,999.1234"]);
+        assert_eq!([gwei("1"), gwei("1500000000"), gwei("300000000000")], ["0.000", "1.500", "300.000"]);
+        assert_eq!([spelled(3), spelled(10), spelled(1_200)], ["Three", "10", "1,200"]);
         assert_eq!((number(999), number(1_000)), ("999".to_owned(), "1,000".to_owned()));
     }
 
     #[test]
     fn a_span_has_one_unit() {
         assert_eq!([59, 60, 3_600, 90_000].map(span), ["59 s", "1 min", "1 h", "1 d"]);
+        assert_eq!([0, 1, 47, 48].map(lasts), ["less than an hour", "1 hour", "47 hours", "2 days"]);
     }
 }

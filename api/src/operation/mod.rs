@@ -6,6 +6,7 @@ mod arguments;
 pub mod record;
 mod routes;
 pub mod row;
+pub mod series;
 
 pub use routes::routes;
 

@@ -5,5 +5,10 @@ use crate::access::route::{Route, route};
 
 /// The endpoints of operations.
 pub fn routes() -> Vec<Route> {
-    vec![route!(super::list, OPERATIONS), route!(super::stats, OPERATIONS), route!(super::detail, OPERATIONS)]
+    vec![
+        route!(super::list, OPERATIONS),
+        route!(super::stats, OPERATIONS),
+        route!(super::series::read, OPERATIONS),
+        route!(super::detail, OPERATIONS),
+    ]
 }

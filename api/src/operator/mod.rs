@@ -2,6 +2,7 @@
 
 pub mod bulk_retry;
 pub mod cancel;
+mod chain;
 pub mod history;
 pub mod import;
 mod nonce;

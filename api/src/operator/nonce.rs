@@ -164,6 +164,8 @@ mod tests {
             is_agent: None,
             roles: None,
             observed_at: Some(NOW),
+            spent_wei: None,
+            spent_since: None,
             version: 1,
             created_at: NOW,
             updated_at: NOW,

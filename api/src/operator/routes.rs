@@ -1,7 +1,7 @@
 //! The endpoints of operator actions: one row each.
 
 use super::{
-    bulk_retry, cancel, history, import, nonce, proof, queue, reconcile, reconciliation, retry, signer, speed_up,
+    bulk_retry, cancel, chain, history, import, nonce, proof, queue, reconcile, reconciliation, retry, signer, speed_up,
 };
 use crate::access::permission::{ADMIN, EXECUTION, OPERATIONS, PERSON};
 use crate::access::route::{Rate, Route, route};
@@ -16,6 +16,7 @@ pub fn routes() -> Vec<Route> {
         route!(speed_up::handle, EXECUTION).rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(cancel::handle, EXECUTION).rate(Rate::OperatorWrite).requires_idempotency_key(),
         route!(history::accept, ADMIN).rate(Rate::OperatorWrite).requires_idempotency_key().step_up(),
+        route!(chain::list, OPERATIONS),
         route!(signer::list, OPERATIONS),
         route!(nonce::list, OPERATIONS),
         route!(queue::read, OPERATIONS),

@@ -71,6 +71,12 @@ pub struct View {
     balance_wei: Option<String>,
     /// Whether the balance is below the warning level.
     low_balance: Option<bool>,
+    /// What the signer spends on gas in a day, in wei, as its balance shows it. The last days count most. Null before it is known.
+    #[schema(example = "4120000000000000")]
+    spent_wei_per_day: Option<String>,
+    /// How many hours the balance lasts at this pace. Null if nothing is spent.
+    #[schema(example = 43)]
+    gas_hours_left: Option<i64>,
     /// Whether the signer has an agent role, on the whole platform or for an offering.
     is_agent: Option<bool>,
     /// The roles of the signer in the registry. One entry for the whole platform, and one for each offering with roles of its own.
@@ -113,6 +119,7 @@ pub struct Signers {
 async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<View> {
     let config = app.chain(lane.chain_id);
     let in_flight = step::in_flight(tx, &lane.id).await?;
+    let (now, spending) = (tx.now(), lane.spending(tx.now()));
     let low = config.map(ChainConfig::low_balance);
     Ok(View {
         id: lane.id.clone(),
@@ -127,6 +134,8 @@ async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Vi
         in_flight_max: config.map(|chain| chain.in_flight_max),
         balance_wei: lane.balance_wei.map(|wei| wei.to_string()),
         low_balance: lane.balance_wei.zip(low).map(|(balance, low)| balance.0 < low),
+        spent_wei_per_day: spending.wei_per_day(now).map(|wei| wei.to_string()),
+        gas_hours_left: lane.balance_wei.and_then(|balance| spending.hours_left(balance.0, now)),
         is_agent: lane.is_agent,
         roles: lane.roles.as_ref().map(|granted| granted.iter().map(Roles::of).collect()),
         observed_at: lane.observed_at.map(Instant),

@@ -102,11 +102,7 @@ pub async fn ready(State(app): State<App>) -> Result<Json<Ready>> {
     let chains: Vec<_> = chains
         .iter()
         .map(|chain| {
-            let status = match (&chain.halted_reason, &chain.blocked_reason) {
-                (Some(_), _) => "halted",
-                (None, Some(_)) => "unreachable",
-                (None, None) => "ok",
-            };
+            let status = chain.condition();
             let (head_block, final_block) = (chain.head_number, chain.final_number);
             let endpoint_warning = chain.endpoint_warning.clone();
             Seen { chain_id: chain.chain_id, status, endpoint_warning, head_block, final_block }

@@ -26,7 +26,7 @@ pub use many::{chains, find_all, park, postpone_all, release, save_all, transiti
 pub use new::{NewOperation, NewStep, WAKE_AGAIN_SECONDS, find_by_key, insert, insert_all};
 pub use page::{Filter, count, list};
 pub use state::{Move, Status, picture};
-pub use stats::{oldest_at, percentile, stats, times_to_final};
+pub use stats::{confirmed_since, oldest_at, open_failures, percentile, stats, times_to_final};
 pub use transition::{resolve, save, transition};
 
 use crate::Error;

@@ -46,6 +46,39 @@ pub async fn times_to_final(tx: &mut Tx) -> Result<Vec<Duration>> {
     Ok(times)
 }
 
+/// The newest confirmations since a time, newest first: when each was, and when the first transaction was signed.
+pub async fn confirmed_since(
+    tx: &mut Tx,
+    since: DateTime<Utc>,
+    limit: i64,
+) -> Result<Vec<(DateTime<Utc>, Option<DateTime<Utc>>)>> {
+    sql("select confirmed_at, submitted_at from operations where status = 'confirmed' and confirmed_at >= ")
+        .value(since)
+        .push(" order by confirmed_at desc")
+        .with(" limit ", limit)
+        .rows(tx)
+        .await
+}
+
+/// What failed and is still open, newest first: the code and when it failed. At most `limit` of each status.
+pub async fn open_failures(tx: &mut Tx, limit: i64) -> Result<Vec<(Option<String>, Option<DateTime<Utc>>)>> {
+    let mut found = Vec::new();
+    for status in Status::ATTENTION {
+        // The status is part of the text, as in `oldest_at`.
+        let part =
+            sql("select error_code, failed_at from operations where status in :attention and resolution is null")
+                .words(":attention", &Status::ATTENTION)
+                .one_of("status", &[status]);
+        found.extend(
+            part.push(" order by id desc")
+                .with(" limit ", limit)
+                .rows::<(Option<String>, Option<DateTime<Utc>>)>(tx)
+                .await?,
+        );
+    }
+    Ok(found)
+}
+
 /// The nearest-rank percentile of sorted times.
 pub fn percentile(sorted: &[Duration], percent: usize) -> Option<Duration> {
     let rank = (sorted.len() * percent).div_ceil(100).max(1);

@@ -7,7 +7,7 @@ use world::Engine;
 use crate::node::NodeKind;
 
 /// Every row, in the order of the table, with its share of the time that a run may take.
-pub const ROWS: [(&str, f64); 13] = [
+pub const ROWS: [(&str, f64); 14] = [
     ("accept", 24.0),
     ("latency", 16.0),
     ("throughput", 42.0),
@@ -19,6 +19,7 @@ pub const ROWS: [(&str, f64); 13] = [
     ("million", 10.0),
     ("parked", 65.0),
     ("portal", 72.0),
+    ("console", 60.0),
     ("webhooks", 60.0),
     ("idle", 22.0),
 ];

@@ -8,6 +8,7 @@ mod bare_post;
 mod bare_rows;
 mod calls;
 mod client;
+mod console;
 mod cost;
 mod fault;
 mod finished;
@@ -26,6 +27,7 @@ mod payout;
 mod portal;
 mod portal_load;
 mod process;
+mod reader;
 mod receivers;
 mod reconcile;
 mod recording_proxy;
@@ -89,6 +91,7 @@ async fn measure(row: &str, arguments: &Arguments, table: &mut Table) {
         "million" => million::measure(arguments, table).await,
         "parked" => parked::measure(arguments, table).await,
         "portal" => portal::measure(arguments, table).await,
+        "console" => console::measure(arguments, table).await,
         "webhooks" => webhooks::measure(arguments, table).await,
         _ => idle::measure(arguments, table).await,
     }

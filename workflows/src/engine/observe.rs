@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::iter;
 
 use alloy_primitives::Address;
+use chrono::DateTime;
 use muniment_activities::contract::batch_read::{Agent, BatchReader};
 use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
 use muniment_activities::signer::state::SignerState;
 use muniment_activities::token::factory;
+use muniment_domain::chain::Endpoint;
 use muniment_domain::lane::{self, ChainState, Granted};
 use muniment_domain::point::Point;
 use muniment_domain::{Result, chain, offering};
@@ -27,15 +29,17 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
         let limited = limited(network, &cursor, &addresses, &standings).await?;
         Ok::<_, Fault>((standings, limited))
     };
-    let (standings, limited) = match asked.await {
+    let asked = asked.await;
+    let mut tx = engine.db.begin().await?;
+    chain::record_endpoints(&mut tx, network.id(), &endpoints(network)).await?;
+    let (standings, limited) = match asked {
         Ok(seen) => seen,
         Err(fault) => {
             tracing::info!(chain.id = network.id(), "the signers are read again later: {fault}");
-            return Ok(());
+            return tx.commit(Point::Housekeeping).await;
         }
     };
     let low = network.chain.config.low_balance();
-    let mut tx = engine.db.begin().await?;
     let mut offerings = BTreeMap::new();
     if !limited.is_empty() {
         let ids = offering::ids_of_chain(&mut tx, network.id()).await?;
@@ -57,13 +61,31 @@ pub async fn observe(engine: &Engine, network: &Network) -> Result<()> {
             balance: standing.balance,
             roles: standing.roles.map(granted),
         };
-        lane::record_chain_state(&mut tx, &lane.id, &seen).await?;
+        lane::record_chain_state(&mut tx, lane, &seen).await?;
         // Told once, when it falls below the limit: while it can still pay.
         if standing.balance < low && lane.balance_wei.is_none_or(|before| before.0 >= low) {
             lane::report_low_funds(&mut tx, &lane.id).await?;
         }
     }
     tx.commit(Point::Housekeeping).await
+}
+
+/// The endpoints as this process knows them now.
+fn endpoints(network: &Network) -> Vec<Endpoint> {
+    let seen = network.chain.health().into_iter().map(|health| Endpoint {
+        since: (health.since_milliseconds > 0)
+            .then(|| DateTime::from_timestamp_millis(health.since_milliseconds.cast_signed()))
+            .flatten(),
+        name: health.endpoint,
+        up: health.up,
+        latency_milliseconds: health.latency_milliseconds.map(u64::cast_signed),
+        head: health.head.map(u64::cast_signed),
+        trouble: health
+            .wrong_chain
+            .or(health.distrusted)
+            .or(health.last_error.filter(|_| !health.up).map(str::to_owned)),
+    });
+    seen.collect()
 }
 
 /// The roles of signers that count for one offering only. Not read while every signer has all roles on the whole platform.

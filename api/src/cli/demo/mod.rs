@@ -33,6 +33,8 @@ use saved::{Saved, name};
 
 /// Few holders on a page, so that a payout has more than one page.
 const PAGE_HOLDERS: usize = 2;
+/// How often the chain's side of a signer is read here: soon enough to be seen to move.
+const OBSERVE_SECONDS: u64 = 5;
 /// All people of the demo log in from one address.
 const LOGINS_PER_MINUTE: u32 = 600;
 
@@ -120,6 +122,7 @@ fn configured(mut config: Config) -> Config {
     config.auth.staff_second_factor = false;
     config.database.url = format!("sqlite:{}", folder.join("muniment.db").display());
     config.engine.payout_page_holders = PAGE_HOLDERS;
+    config.engine.observe_seconds = OBSERVE_SECONDS;
     // Zero is no limit.
     if config.rates.login_per_minute > 0 {
         config.rates.login_per_minute = LOGINS_PER_MINUTE;

@@ -26,6 +26,9 @@ use crate::http::error::{Problem, Result};
 /// The address of this page.
 pub const PATH: &str = "/console/signers";
 
+/// A signer whose gas lasts no longer is shown on the overview.
+const SOON_HOURS: i64 = 72;
+
 const ACTS: &[Act] = &[
     Act::post(
         "pause",
@@ -83,6 +86,7 @@ pub struct Lane {
     in_flight: i64,
     in_flight_max: Option<i64>,
     balance_wei: Option<String>,
+    gas_hours_left: Option<i64>,
     low_balance: Option<bool>,
     observed_at: Option<DateTime<Utc>>,
     lane_state: String,
@@ -202,19 +206,22 @@ impl Shown {
     /// Its most urgent trouble. What needs a person is on the overview as an operation.
     fn watched(&self) -> Option<Watched> {
         let (lane, front) = (&self.lane, self.front.as_ref().filter(|front| !front.needs_attention));
-        let (text, detail) = match (&self.ruler.lowest, front) {
-            _ if lane.lane_state == "quarantined" => ("is in quarantine".to_owned(), lane.lane_reason.clone()),
-            _ if lane.is_stopped() => (format!("is {}", lane.lane_state), lane.lane_reason.clone()),
+        let reason = || lane.lane_reason.clone().unwrap_or_default();
+        let (text, detail, is_early) = match (&self.ruler.lowest, front) {
+            _ if lane.lane_state == "quarantined" => ("is in quarantine".to_owned(), reason(), false),
+            _ if lane.is_stopped() => (format!("is {}", lane.lane_state), reason(), false),
             (Some(lowest), Some(front)) => {
-                (format!("waits at nonce {}, and {} behind it", lowest.nonce, lowest.behind), Some(front.waits_for()))
+                let text = format!("waits at nonce {}, and {} behind it", lowest.nonce, lowest.behind);
+                (text, front.waits_for(), false)
             }
-            _ if lane.low_balance == Some(true) => ("runs out of gas".to_owned(), Some(lane.gas())),
-            _ => return None,
+            _ if lane.low_balance == Some(true) => ("runs out of gas".to_owned(), lane.gas(), true),
+            _ => (format!("has gas for {}", lane.soon_empty()?), lane.gas(), true),
         };
         Some(Watched {
             id: lane.id.clone(),
             text: format!("Signer {} on {} {text}", wording::short_hex(&lane.address), lane.network),
-            detail: detail.unwrap_or_default(),
+            detail,
+            is_early,
             at: match lane.lane_state.as_str() {
                 "quarantined" => format!("{PATH}/{}/import", lane.id),
                 _ => format!("{PATH}#{}", lane.id),
@@ -248,6 +255,15 @@ impl Lane {
 
     fn gas(&self) -> String {
         self.balance_wei.as_deref().map_or_else(|| "not seen yet".to_owned(), wording::coin)
+    }
+
+    /// How long the gas lasts, if that is not long.
+    fn soon_empty(&self) -> Option<String> {
+        self.gas_hours_left.filter(|hours| *hours < SOON_HOURS).map(wording::lasts)
+    }
+
+    fn lasts(&self) -> String {
+        self.gas_hours_left.map_or_else(|| "not known yet".to_owned(), wording::lasts)
     }
 
     fn ends(&self) -> String {

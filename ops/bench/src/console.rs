@@ -1,0 +1,184 @@
+//! The operator console: what its pages cost beside a long past, how soon a change is seen, and what open pages cost while nothing happens.
+
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use tokio::time::sleep;
+use world::{Engine, Mining};
+
+use crate::arguments::Arguments;
+use crate::finished::finished;
+use crate::network::Network;
+use crate::node::Kind;
+use crate::process;
+use crate::reader::Reader;
+use crate::sample::{median, milliseconds, quantile};
+use crate::seed::Series;
+use crate::installation::{Installation, Link};
+use crate::table::{self, Line, Table};
+
+const PAGES: [&str; 16] = [
+    "/console",
+    "/console/operations",
+    "/console/operations?status=attention",
+    "/console/operations?type=deploy_token&status=confirmed",
+    "/console/approvals",
+    "/console/signers",
+    "/console/offerings",
+    "/console/distributions",
+    "/console/investors",
+    "/console/webhooks",
+    "/console/reconciliation",
+    "/console/audit",
+    "/console/queue",
+    "/console/users",
+    "/console/settings",
+    "/console/account",
+];
+const OPEN_PAGES: usize = 200;
+const CHANGES: u64 = 20;
+const SETTLE: Duration = Duration::from_secs(4);
+const WIRE_KILOBYTES: f64 = 60.0;
+/// Nobody is told to come more slowly.
+const NO_LIMITS: &str = "key_per_minute = 0\nwrite_per_minute = 0\nread_per_minute = 0\nlogin_per_minute = 0\n";
+
+/// Four lines for each database.
+pub async fn measure(arguments: &Arguments, table: &mut Table) {
+    let operations = arguments.either(1_000_000, 50_000) as u64;
+    let offerings = arguments.either(100_000, 10_000) as u64;
+    let (looks, span) = (arguments.either(200, 40), Duration::from_secs(arguments.either(20, 6) as u64));
+    for engine in &arguments.engines {
+        let ground = Network::new(Kind::Devchain, Mining::Instant).await;
+        let mut stand = Installation::new(*engine, offerings, ground.platform).await;
+        stand.rates = NO_LIMITS;
+        let past = Series::fresh();
+        finished(&stand.view, past, operations).await;
+        let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..1]);
+        let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
+        let (mut binary, port) = stand.start("run", Some(&link)).await;
+        let mut reader = Reader::sign_in(port).await;
+        sleep(SETTLE).await;
+        let on = format!("{}, {operations} operations, {offerings} offerings", table::engine(*engine));
+        table.add(pages(&mut reader, &stand, past.operation(operations / 2), looks, &on).await);
+        table.add(first_view(&mut reader, &on).await);
+        table.add(changes(&mut reader, &stand, port, &on).await);
+        table.add(open_pages(&reader, binary.pid(), span, *engine).await);
+        binary.terminate(SETTLE);
+    }
+}
+
+/// Each page by itself, over loopback: the slowest decides.
+async fn pages(reader: &mut Reader, stand: &Installation, operation: String, looks: usize, on: &str) -> Line {
+    let mut paths: Vec<String> = PAGES.map(str::to_owned).into();
+    paths.push(format!("/console/operations/{operation}"));
+    paths.push(format!("/console/operations?after={operation}"));
+    paths.push(format!("/console/offerings/{}", stand.series.offering(7)));
+    let mut costs = Vec::new();
+    for path in &paths {
+        // What a first look costs is not what is asked for: statements are prepared, and rows come from the disk.
+        reader.page(path).await;
+        let mut times = Vec::with_capacity(looks);
+        for _ in 0..looks {
+            let asked = Instant::now();
+            reader.page(path).await;
+            times.push(milliseconds(asked.elapsed()));
+        }
+        costs.push((quantile(&times, 0.99), median(&times), path));
+    }
+    costs.sort_by(|a, b| b.0.total_cmp(&a.0));
+    let slowest: Vec<_> = costs.iter().take(4).map(|(p99, p50, path)| format!("{path} {p99:.1} ({p50:.1})")).collect();
+    Line {
+        row: "console pages",
+        on: on.to_owned(),
+        goal: "p99 ≤ 50 ms for each page",
+        ours: format!("{} pages, {looks} looks each; slowest p99 (p50) in ms: {}", paths.len(), slowest.join(", ")),
+        bare: "–".to_owned(),
+        ratio: "–".to_owned(),
+        met: Some(costs[0].0 <= 50.0),
+    }
+}
+
+/// The page and all files that it names, as a browser without anything in its cache gets them.
+async fn first_view(reader: &mut Reader, on: &str) -> Line {
+    let mut heaviest = (0.0, "");
+    for path in PAGES {
+        let page = reader.page(path).await;
+        let mut bytes = reader.bytes(path).await;
+        let named = page.split('"').filter(|text| text.starts_with("/console/assets/"));
+        let files: std::collections::BTreeSet<&str> = named.collect();
+        assert!(files.len() >= 4, "{path} names {files:?}");
+        for file in files {
+            bytes += reader.bytes(file).await;
+        }
+        heaviest = if bytes as f64 > heaviest.0 { (bytes as f64, path) } else { heaviest };
+    }
+    let kilobytes = heaviest.0 / 1_024.0;
+    Line {
+        row: "console, first view",
+        on: on.to_owned(),
+        goal: "≤ 60 KB over the wire",
+        ours: format!("{kilobytes:.1} KB with all files, the heaviest: {}", heaviest.1),
+        bare: "–".to_owned(),
+        ratio: "–".to_owned(),
+        met: Some(kilobytes <= WIRE_KILOBYTES),
+    }
+}
+
+/// From the answer that says that an operation is accepted until the list of another person has it, by way of the stream.
+async fn changes(reader: &mut Reader, stand: &Installation, port: u16, on: &str) -> Line {
+    let (mut stream, mut client, mut times) = (reader.again().await, stand.client(port).await, Vec::new());
+    stream.listen().await;
+    for number in 0..CHANGES {
+        let offering = stand.series.offering(1_000 + number);
+        client.deploy(&offering).await;
+        let committed = Instant::now();
+        let count = "select count(*) from operations where offering_id = ";
+        while !reader
+            .page(&format!("/console/operations?offering_id={offering}"))
+            .await
+            .contains("/console/operations/op_")
+        {
+            stream.hear("event: change").await;
+        }
+        times.push(milliseconds(committed.elapsed()));
+        assert_eq!(stand.view.number(&format!("{count}'{offering}'")).await, 1, "it was accepted once");
+        // The rest of its changes are over before the next one.
+        sleep(Duration::from_millis(1_500)).await;
+    }
+    Line {
+        row: "console, a change is seen",
+        on: on.to_owned(),
+        goal: "≤ 500 ms after its commit",
+        ours: format!("median {:.0} ms, at most {:.0} ms, of {CHANGES}", median(&times), quantile(&times, 1.0)),
+        bare: "–".to_owned(),
+        ratio: "–".to_owned(),
+        met: Some(quantile(&times, 1.0) <= 500.0),
+    }
+}
+
+/// What the process takes beside many open pages while nothing happens, and what it takes without them.
+async fn open_pages(reader: &Reader, pid: u32, span: Duration, engine: Engine) -> Line {
+    let share = async || {
+        sleep(SETTLE).await;
+        let before = process::seconds(pid);
+        sleep(span).await;
+        (process::seconds(pid) - before) / span.as_secs_f64() * 100.0
+    };
+    let without = share().await;
+    let open = |_| async move {
+        let mut stream = reader.again().await;
+        stream.listen().await;
+        stream
+    };
+    let streams = join_all((0..OPEN_PAGES).map(open)).await;
+    let with = share().await;
+    Line {
+        row: "console, open pages",
+        on: format!("{}, {} streams", table::engine(engine), streams.len()),
+        goal: "< 10 % of a core when nothing happens",
+        ours: format!("{with:.2} % of a core"),
+        bare: format!("no page open: {without:.2} %"),
+        ratio: "–".to_owned(),
+        met: Some(with < 10.0),
+    }
+}
