@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn failures_are_counted_by_reason_and_age_and_the_most_frequent_come_first() {
-        let code = |code: &str, hours| (Some(code.to_owned()), Some(at(hours * 3_600)));
+        let code = |code: &str, hours: i64| (Some(code.to_owned()), Some(at(hours * 3_600)));
         let found = failures(
             &[code("stuck", 99), code("reverts", 99), code("reverts", 90), code("reverts", 9)],
             at(100 * 3_600),

@@ -8,13 +8,13 @@ use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
 use crate::finished::finished;
+use crate::installation::{Installation, Link};
 use crate::network::Network;
-use crate::node::Kind;
+use crate::node::NodeKind;
 use crate::process;
 use crate::reader::Reader;
 use crate::sample::{median, milliseconds, quantile};
 use crate::seed::Series;
-use crate::installation::{Installation, Link};
 use crate::table::{self, Line, Table};
 
 const PAGES: [&str; 16] = [
@@ -48,31 +48,30 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     let offerings = arguments.either(100_000, 10_000) as u64;
     let (looks, span) = (arguments.either(200, 40), Duration::from_secs(arguments.either(20, 6) as u64));
     for engine in &arguments.engines {
-        let ground = Network::new(Kind::Devchain, Mining::Instant).await;
-        let mut stand = Installation::new(*engine, offerings, ground.platform).await;
-        stand.rates = NO_LIMITS;
+        let network = Network::new(NodeKind::Devchain, Mining::Instant).await;
+        let mut site = Installation::new(*engine, offerings, network.platform).await;
+        site.rates = NO_LIMITS;
         let past = Series::fresh();
-        finished(&stand.view, past, operations).await;
-        let (url, platform, keys) = (ground.node.url.as_str(), ground.platform, &ground.keys[..1]);
-        let link = Link { url, platform, keys, poll_milliseconds: 250, block_seconds: 1 };
-        let (mut binary, port) = stand.start("run", Some(&link)).await;
+        finished(&site.view, past, operations).await;
+        let link = Link { poll_milliseconds: 250, block_seconds: 1, ..network.link(1) };
+        let (mut binary, port) = site.start("run", Some(&link)).await;
         let mut reader = Reader::sign_in(port).await;
         sleep(SETTLE).await;
         let on = format!("{}, {operations} operations, {offerings} offerings", table::engine(*engine));
-        table.add(pages(&mut reader, &stand, past.operation(operations / 2), looks, &on).await);
+        table.add(pages(&mut reader, &site, past.operation(operations / 2), looks, &on).await);
         table.add(first_view(&mut reader, &on).await);
-        table.add(changes(&mut reader, &stand, port, &on).await);
+        table.add(changes(&mut reader, &site, port, &on).await);
         table.add(open_pages(&reader, binary.pid(), span, *engine).await);
         binary.terminate(SETTLE);
     }
 }
 
 /// Each page by itself, over loopback: the slowest decides.
-async fn pages(reader: &mut Reader, stand: &Installation, operation: String, looks: usize, on: &str) -> Line {
+async fn pages(reader: &mut Reader, site: &Installation, operation: String, looks: usize, on: &str) -> Line {
     let mut paths: Vec<String> = PAGES.map(str::to_owned).into();
     paths.push(format!("/console/operations/{operation}"));
     paths.push(format!("/console/operations?after={operation}"));
-    paths.push(format!("/console/offerings/{}", stand.series.offering(7)));
+    paths.push(format!("/console/offerings/{}", site.series.offering(7)));
     let mut costs = Vec::new();
     for path in &paths {
         // What a first look costs is not what is asked for: statements are prepared, and rows come from the disk.
@@ -91,8 +90,8 @@ async fn pages(reader: &mut Reader, stand: &Installation, operation: String, loo
         row: "console pages",
         on: on.to_owned(),
         goal: "p99 ≤ 50 ms for each page",
-        ours: format!("{} pages, {looks} looks each; slowest p99 (p50) in ms: {}", paths.len(), slowest.join(", ")),
-        bare: "–".to_owned(),
+        result: format!("{} pages, {looks} looks each; slowest p99 (p50) in ms: {}", paths.len(), slowest.join(", ")),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(costs[0].0 <= 50.0),
     }
@@ -117,19 +116,19 @@ async fn first_view(reader: &mut Reader, on: &str) -> Line {
         row: "console, first view",
         on: on.to_owned(),
         goal: "≤ 60 KB over the wire",
-        ours: format!("{kilobytes:.1} KB with all files, the heaviest: {}", heaviest.1),
-        bare: "–".to_owned(),
+        result: format!("{kilobytes:.1} KB with all files, the heaviest: {}", heaviest.1),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(kilobytes <= WIRE_KILOBYTES),
     }
 }
 
 /// From the answer that says that an operation is accepted until the list of another person has it, by way of the stream.
-async fn changes(reader: &mut Reader, stand: &Installation, port: u16, on: &str) -> Line {
-    let (mut stream, mut client, mut times) = (reader.again().await, stand.client(port).await, Vec::new());
+async fn changes(reader: &mut Reader, site: &Installation, port: u16, on: &str) -> Line {
+    let (mut stream, mut client, mut times) = (reader.again().await, site.client(port).await, Vec::new());
     stream.listen().await;
     for number in 0..CHANGES {
-        let offering = stand.series.offering(1_000 + number);
+        let offering = site.series.offering(1_000 + number);
         client.deploy(&offering).await;
         let committed = Instant::now();
         let count = "select count(*) from operations where offering_id = ";
@@ -141,7 +140,7 @@ async fn changes(reader: &mut Reader, stand: &Installation, port: u16, on: &str)
             stream.hear("event: change").await;
         }
         times.push(milliseconds(committed.elapsed()));
-        assert_eq!(stand.view.number(&format!("{count}'{offering}'")).await, 1, "it was accepted once");
+        assert_eq!(site.view.number(&format!("{count}'{offering}'")).await, 1, "it was accepted once");
         // The rest of its changes are over before the next one.
         sleep(Duration::from_millis(1_500)).await;
     }
@@ -149,8 +148,8 @@ async fn changes(reader: &mut Reader, stand: &Installation, port: u16, on: &str)
         row: "console, a change is seen",
         on: on.to_owned(),
         goal: "≤ 500 ms after its commit",
-        ours: format!("median {:.0} ms, at most {:.0} ms, of {CHANGES}", median(&times), quantile(&times, 1.0)),
-        bare: "–".to_owned(),
+        result: format!("median {:.0} ms, at most {:.0} ms, of {CHANGES}", median(&times), quantile(&times, 1.0)),
+        baseline: "–".to_owned(),
         ratio: "–".to_owned(),
         met: Some(quantile(&times, 1.0) <= 500.0),
     }
@@ -176,8 +175,8 @@ async fn open_pages(reader: &Reader, pid: u32, span: Duration, engine: Engine) -
         row: "console, open pages",
         on: format!("{}, {} streams", table::engine(engine), streams.len()),
         goal: "< 10 % of a core when nothing happens",
-        ours: format!("{with:.2} % of a core"),
-        bare: format!("no page open: {without:.2} %"),
+        result: format!("{with:.2} % of a core"),
+        baseline: format!("no page open: {without:.2} %"),
         ratio: "–".to_owned(),
         met: Some(with < 10.0),
     }

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::stand::{EMAIL, PASSWORD};
+use crate::installation::{EMAIL, PASSWORD};
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
