@@ -9,9 +9,7 @@ use crate::console::wording;
 pub struct Half {
     /// The colour of its meaning: ours, net, done, failed, none.
     pub tone: &'static str,
-    /// The symbol.
     pub icon: &'static str,
-    /// The word.
     pub word: String,
 }
 

@@ -17,7 +17,6 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects with a bearer key.
     pub async fn connect(port: u16, key: &str) -> Self {
         let stream = TcpStream::connect(("127.0.0.1", port)).await.expect("the API listens");
         stream.set_nodelay(true).expect("a connection takes options");
@@ -64,7 +63,6 @@ impl Client {
         self.csrf.clone_from(csrf);
     }
 
-    /// The present identity.
     pub fn identity(&self) -> Identity {
         (self.key.clone(), self.csrf.clone())
     }

@@ -11,7 +11,6 @@ use crate::installation::{Installation, Link};
 /// The time for which the database is away.
 const AWAY: Duration = Duration::from_secs(10);
 
-/// A fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// `kill -9`, and the next start.
@@ -29,7 +28,6 @@ pub enum Fault {
 }
 
 impl Fault {
-    /// Every fault.
     pub const ALL: [Self; 6] =
         [Self::Kill, Self::KillOfOne, Self::Freeze, Self::HalfOpen, Self::DatabaseAway, Self::EndpointStuck];
 

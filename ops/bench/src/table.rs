@@ -13,13 +13,11 @@ pub struct Line {
     pub row: &'static str,
     /// The database and the chain.
     pub on: String,
-    /// The goal.
     pub goal: &'static str,
     /// The engine's result.
     pub result: String,
     /// The result of the baseline.
     pub baseline: String,
-    /// The ratio of the two.
     pub ratio: String,
     /// Whether the goal is met. None if there is no goal.
     pub met: Option<bool>,

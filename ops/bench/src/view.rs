@@ -13,9 +13,7 @@ pub const CONFIRMED: &str = "select count(*) from operations where status = 'con
 
 /// Connections of this program to a database.
 pub enum View {
-    /// A SQLite file.
     Sqlite(SqlitePool),
-    /// A PostgreSQL server.
     Postgres(PgPool),
 }
 
