@@ -22,7 +22,7 @@ pub struct Hour {
 
 #[derive(Deserialize)]
 struct Minute {
-    at: DateTime<Utc>,
+    started_at: DateTime<Utc>,
     confirmed: Option<i64>,
     p50_milliseconds: Option<i64>,
     p99_milliseconds: Option<i64>,
@@ -57,7 +57,7 @@ impl Hour {
     /// The times below a chart.
     pub fn axis(&self) -> Vec<String> {
         let (first, last) = (0, self.minutes.len().saturating_sub(1));
-        let at = |index: usize| self.minutes.get(index).map(|minute| minute.at.format("%H:%M").to_string());
+        let at = |index: usize| self.minutes.get(index).map(|minute| minute.started_at.format("%H:%M").to_string());
         [first, last.div_ceil(2), last].into_iter().filter_map(at).collect()
     }
 

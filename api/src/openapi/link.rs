@@ -70,7 +70,8 @@ fn leads<'a>(path: &'a str, method: &str, response: &Value) -> Option<(&'static 
         return Some((*pointer, *collection));
     }
     match method {
-        "get" => Some(("/data/0/id", path)),
+        // The configuration names the chains, by number.
+        "get" if path != "/blockchain/chains" => Some(("/data/0/id", path)),
         "post" => Some(("/id", path)),
         _ => None,
     }

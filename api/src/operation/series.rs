@@ -42,8 +42,8 @@ pub struct View {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OperationMinute)]
 struct Minute {
-    /// Its begin.
-    at: Instant,
+    /// When the minute began.
+    started_at: Instant,
     /// How many operations were confirmed. Null for minutes before the newest 5000 confirmations.
     confirmed: Option<i64>,
     /// The median time from submission to finality in milliseconds.
@@ -123,7 +123,7 @@ fn minutes(confirmed: &[(DateTime<Utc>, Option<DateTime<Utc>>)], from: DateTime<
         times.sort_unstable();
         let of = |percent| operation::percentile(&times, percent).map(|time| time.num_milliseconds());
         Minute {
-            at: Instant(from + Duration::minutes(number as i64)),
+            started_at: Instant(from + Duration::minutes(number as i64)),
             confirmed: (number >= whole_from).then_some(count),
             p50_milliseconds: of(50),
             p99_milliseconds: of(99),
