@@ -131,7 +131,7 @@ on_both_databases! {
         assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
         site.settled().await;
         let report = site.exactly_once().await;
-        assert_eq!((report.deployed, report.minted, report.attention), (1, 3, 0));
+        assert_eq!((report.deployed, report.minted, report.attention), (1, 1, 0));
         assert_eq!(site.count("webhook_attempts where status_code is not null").await, 0);
     }
 
