@@ -73,12 +73,14 @@ async fn broadcast_by(
     let at = engine.db.clock().now();
     for (attempt, answer) in attempts.iter().zip(&answers) {
         let text = in_words(answer);
-        if !matches!(answer, SendResult::Accepted(_) | SendResult::AlreadyKnown) {
-            sent.all_taken = false;
-            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
-        }
+        let is_refused = !matches!(answer, SendResult::Accepted(_) | SendResult::AlreadyKnown);
+        sent.all_taken &= !is_refused;
         if matches!(answer, SendResult::Refused(r) if r.class == SendClass::NonceTooLow) {
+            // Most often a block has just taken it. The explanation of used nonces tells if it was something else.
             sent.doubted = Some(attempt.lane_id.clone());
+            tracing::info!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "the nonce is used already: {text}");
+        } else if is_refused {
+            tracing::warn!(operation.id = %attempt.operation_id, tx.hash = %attempt.tx_hash, "a node did not accept the transaction: {text}");
         }
         sent.answers.push(SendAnswer { tx_hash: attempt.tx_hash.0, at, answer: text });
     }
