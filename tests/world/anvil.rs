@@ -78,7 +78,7 @@ impl Anvil {
             .stderr(Stdio::piped())
             .spawn()
             .expect("anvil can be run");
-        let log = Log::default();
+        let mut log = Log::default();
         log.follow(child.stdout.take().expect("stdout is piped"));
         log.follow(child.stderr.take().expect("stderr is piped"));
         let listening = log.line_with("Listening on ", Duration::from_secs(START_SECONDS));

@@ -84,7 +84,7 @@ impl Launch {
     /// Starts it and returns at once.
     pub fn spawn(&self) -> Binary {
         let mut child = self.command().spawn().expect("the binary can be run");
-        let log = Log::default();
+        let mut log = Log::default();
         log.follow(child.stdout.take().expect("stdout is piped"));
         log.follow(child.stderr.take().expect("stderr is piped"));
         Binary { child, log }
@@ -119,7 +119,9 @@ impl Binary {
     /// Sends `kill -9` and waits for the end.
     pub fn kill(&mut self) -> ExitStatus {
         let _ = self.child.kill();
-        self.child.wait().expect("a child can be waited for")
+        let status = self.child.wait().expect("a child can be waited for");
+        self.log.finish();
+        status
     }
 
     /// Sends SIGTERM and waits; fails if it takes longer.
@@ -157,9 +159,13 @@ impl Binary {
         }
     }
 
-    /// Its exit status, once it has ended.
+    /// Its exit status, once it has ended; then its whole output is in the log.
     pub fn exited(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().expect("a child can be asked")
+        let status = self.child.try_wait().expect("a child can be asked");
+        if status.is_some() {
+            self.log.finish();
+        }
+        status
     }
 
     /// Its process id.

@@ -2,20 +2,35 @@
 
 use std::io::{BufRead, BufReader, Read};
 use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-#[derive(Clone, Default)]
-pub(crate) struct Log(Arc<Mutex<Vec<String>>>);
+/// How long the rest of the output is waited for; a grandchild may hold the pipe open for longer.
+const REST: Duration = Duration::from_secs(2);
+
+#[derive(Default)]
+pub(crate) struct Log {
+    lines: Arc<Mutex<Vec<String>>>,
+    readers: Vec<JoinHandle<()>>,
+}
 
 impl Log {
     /// Reads a stream to its end on a thread of its own, so the child never blocks on a full pipe.
-    pub(crate) fn follow(&self, stream: impl Read + Send + 'static) {
-        let log = self.clone();
-        std::thread::spawn(move || {
+    pub(crate) fn follow(&mut self, stream: impl Read + Send + 'static) {
+        let lines = self.lines.clone();
+        self.readers.push(std::thread::spawn(move || {
             for line in BufReader::new(stream).split(b'\n').map_while(Result::ok) {
-                log.lines().push(String::from_utf8_lossy(&line).into_owned());
+                locked(&lines).push(String::from_utf8_lossy(&line).into_owned());
             }
-        });
+        }));
+    }
+
+    /// Waits until all that the child wrote before its end is read.
+    pub(crate) fn finish(&self) {
+        let start = Instant::now();
+        while start.elapsed() < REST && !self.readers.iter().all(JoinHandle::is_finished) {
+            std::thread::sleep(Duration::from_millis(1));
+        }
     }
 
     pub(crate) fn text(&self) -> String {
@@ -42,6 +57,10 @@ impl Log {
     }
 
     fn lines(&self) -> std::sync::MutexGuard<'_, Vec<String>> {
-        self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        locked(&self.lines)
     }
+}
+
+fn locked(lines: &Mutex<Vec<String>>) -> std::sync::MutexGuard<'_, Vec<String>> {
+    lines.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
