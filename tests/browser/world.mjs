@@ -71,11 +71,18 @@ export async function signedIn(browser, site, person, options = {}) {
   page.on("pageerror", (error) => page.faults.push(String(error)));
   // The status of the page itself is what a test looks at; of anything else that the page loads, a refusal is a fault.
   const own = (message) => message.text().startsWith("Failed to load resource") && message.location().url.split("?")[0] === page.url().split("?")[0];
-  page.on("console", (message) => message.type() === "error" && !own(message) && page.faults.push(message.text()));
+  const expected = (message) => own(message) || (page.sessionEnded && message.text().includes("401"));
+  page.on("console", (message) => message.type() === "error" && !expected(message) && page.faults.push(message.text()));
   await page.goto("/console/sign-in");
   await signIn(page, site, person);
   await page.waitForURL((url) => !url.pathname.includes("sign-in"));
   return page;
+}
+
+/** Ends the session where the page does not see it: what an open page asks from then on is refused. */
+export async function endSession(page) {
+  page.sessionEnded = true;
+  await page.context().clearCookies();
 }
 
 /** Fills in the first step of the sign-in. */
