@@ -100,9 +100,9 @@ async fn request(stream: &mut BufReader<TcpStream>) -> std::io::Result<Option<(u
     }
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await?;
-    // The id comes first, and ends with the number.
+    // Each event concerns an offering of its own, whose id ends with the number.
     let body = String::from_utf8_lossy(&body);
-    let id = body.split('"').nth(3).unwrap_or_default();
+    let id = body.split('"').find(|text| text.starts_with("off_")).unwrap_or_default();
     let number = id.len().checked_sub(10).and_then(|at| id[at..].parse::<usize>().ok()).unwrap_or_default();
     Ok(Some((endpoint, number.saturating_sub(NUMBERS_FROM as usize))))
 }

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use alloy::primitives::Address;
+use futures::future::join_all;
 use muniment_activities::platform::Platform;
 use tokio::sync::mpsc;
 use world::Engine;
@@ -19,6 +20,8 @@ use crate::table::{self, Line, Table};
 /// Events a second.
 const RATE: f64 = 200.0;
 const KILLS: usize = 3;
+/// Those who commit events at once.
+const CALLERS: usize = 32;
 /// A claim of a process that was killed is taken over after a minute.
 const PATIENCE: Duration = Duration::from_secs(150);
 const GOAL: &str = "p99 commit → delivered ≤ 500 ms";
@@ -36,7 +39,7 @@ async fn steady(engine: Engine, events: usize) -> Line {
     let run = Run::new(engine, events).await;
     let binary = run.site.start("api", None).await;
     run.subscribe(binary.1).await;
-    let committed = run.commit_events(0..events).await;
+    let committed = run.request(events, binary.1).await;
     let all = run.arrived(&committed).await;
     let (delays, lost) = run.receivers.delays(&committed);
     let (p99, memory) = (quantile(&delays, 0.99), process::peak_megabytes(binary.0.pid()));
@@ -101,6 +104,22 @@ fn rate(committed: &[Instant]) -> f64 {
     (committed.len() as f64 - 1.0) / seconds
 }
 
+/// Commits as many events at the rate. Returns the time when each commit ended.
+async fn timed<C>(count: usize, callers: &mut [C], commit: impl AsyncFn(&mut C, usize)) -> Vec<Instant> {
+    let time = Duration::from_secs_f64(count as f64 / RATE);
+    let (sender, mut receiver) = mpsc::unbounded_channel();
+    paced(RATE, time, callers, async |caller, turn| {
+        commit(caller, turn).await;
+        let _ = sender.send((turn, Instant::now()));
+    })
+    .await;
+    let mut committed = vec![Instant::now(); count];
+    while let Ok((turn, at)) = receiver.try_recv() {
+        committed[turn] = at;
+    }
+    committed
+}
+
 struct Run {
     site: Installation,
     receivers: Receivers,
@@ -108,7 +127,7 @@ struct Run {
 
 impl Run {
     async fn new(engine: Engine, events: usize) -> Self {
-        let site = Installation::new(engine, 1, Platform::of(Address::ZERO)).await;
+        let site = Installation::new(engine, events as u64, Platform::of(Address::ZERO)).await;
         Self { site, receivers: Receivers::start(events).await }
     }
 
@@ -123,21 +142,20 @@ impl Run {
         }
     }
 
-    /// Commits these events one by one, at the rate. Returns the time when each commit ended.
+    /// Requests as many deployments, at the rate. Each is an event: `operation.pending`. Returns the time of each answer.
+    async fn request(&self, count: usize, port: u16) -> Vec<Instant> {
+        let mut clients = join_all((0..CALLERS).map(|_| self.site.client(port))).await;
+        timed(count, &mut clients, async |client, turn| client.deploy(&self.site.series.offering(turn as u64)).await)
+            .await
+    }
+
+    /// Commits these events past the process, at the rate. Returns the time when each commit ended.
     async fn commit_events(&self, numbers: std::ops::Range<usize>) -> Vec<Instant> {
-        let (first, count) = (numbers.start, numbers.len());
-        let time = Duration::from_secs_f64(count as f64 / RATE);
-        let (sender, mut receiver) = mpsc::unbounded_channel();
-        paced(RATE, time, &mut [(); 4], async |(), turn| {
+        let first = numbers.start;
+        timed(numbers.len(), &mut [(); CALLERS], async |(), turn| {
             self.site.view.execute(&self.event(first + turn)).await;
-            let _ = sender.send((turn, Instant::now()));
         })
-        .await;
-        let mut committed = vec![Instant::now(); count];
-        while let Ok((turn, at)) = receiver.try_recv() {
-            committed[turn] = at;
-        }
-        committed
+        .await
     }
 
     fn event(&self, number: usize) -> String {
@@ -147,7 +165,7 @@ impl Run {
             "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) values ('{id}', 'operation.failed', \
              'operation', '{operation}', 1, '{{\"from\":\"submitted\",\"status\":\"failed\",\"type\":\"mint\",\"subject\":\
              {{\"type\":\"offering\",\"id\":\"{}\"}},\"tx_hash\":null,\"error\":{{\"code\":\"reverted\"}}}}', '{now}')",
-            series.offering(0)
+            series.offering(number as u64)
         )
     }
 
