@@ -40,6 +40,8 @@ const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 /// Our own writes are synced to disk at commit. The queue's writes (claims and acknowledgements) use the connection's default: a
 /// power cut can lose the last of them, which repeats a wake, and a repeated wake changes nothing.
 const SQLITE_BEGIN: &str = "pragma synchronous = full; begin immediate";
+/// As the queue's own writes.
+const SQLITE_BEGIN_UNSYNCED: &str = "begin immediate";
 /// Statements that a connection to a file keeps prepared. The engine's loops alone have more than the driver's default.
 const SQLITE_STATEMENTS: usize = 500;
 
@@ -201,8 +203,19 @@ impl Db {
 
     /// Begins a write transaction.
     pub async fn begin(&self) -> Result<Tx> {
+        self.begin_with(SQLITE_BEGIN).await
+    }
+
+    /// Begins a write transaction that SQLite does not sync: a power cut can lose the last of them, in their order, so only what may
+    /// then be done once more is written like this. A process that ends loses nothing. A sync takes milliseconds, and one writer is all
+    /// that SQLite has.
+    pub async fn begin_unsynced(&self) -> Result<Tx> {
+        self.begin_with(SQLITE_BEGIN_UNSYNCED).await
+    }
+
+    async fn begin_with(&self, sqlite_begin: &'static str) -> Result<Tx> {
         let conn = match &self.pools {
-            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(SQLITE_BEGIN).await?),
+            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
             Pools::Postgres(pool) => Conn::Postgres(answered(BEGUN, pool.begin()).await?),
         };
         Ok(self.tx(conn))

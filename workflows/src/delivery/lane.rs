@@ -95,10 +95,10 @@ impl Lanes {
         }
     }
 
-    /// One batch. Returns whether more can be due.
+    /// One batch. Returns whether more can be due. A lost claim or answer sends the same bytes again, so neither is synced.
     async fn turn(&self, endpoint_id: &str) -> Result<bool> {
         let db = &self.courier.db;
-        let mut tx = db.begin().await?;
+        let mut tx = db.begin_unsynced().await?;
         let batch = match claim::take(&mut tx, endpoint_id, BATCH, BATCH_FAILING).await? {
             Claim::Nothing => return Ok(false),
             Claim::Recovery => {
@@ -110,7 +110,7 @@ impl Lanes {
         };
         tx.commit(Point::Claim).await?;
         let outcomes = send::all(&self.courier, &batch).await;
-        let mut tx = db.begin().await?;
+        let mut tx = db.begin_unsynced().await?;
         if let Some(next) = record::store(&mut tx, endpoint_id, &outcomes).await? {
             queue::wake_id(&mut tx, queue::DELIVERY, endpoint_id, next).await?;
         }
