@@ -133,6 +133,7 @@ mod users;
 mod wallet_proof;
 mod webhook_again;
 mod webhook_delivery;
+mod webhook_fairness;
 mod webhook_network;
 mod webhook_signature;
 mod webhooks;

@@ -12,6 +12,8 @@ use tokio::net::{TcpListener, TcpStream};
 pub enum Reply {
     /// With this status and these header lines.
     Status(u16, &'static str),
+    /// With 200, after so long.
+    Late(Duration),
     /// Not at all.
     Hang,
     /// By closing the connection.
@@ -109,13 +111,17 @@ impl Receiver {
             let body = String::from_utf8(bytes[end..end + length].to_vec()).unwrap();
             bytes.drain(..end + length);
             self.received.lock().unwrap().push(Received { headers, body });
-            let reply = self.reply.lock().unwrap().clone();
+            let mut reply = self.reply.lock().unwrap().clone();
+            if let Reply::Late(time) = reply {
+                tokio::time::sleep(time).await;
+                reply = Reply::Status(200, "");
+            }
             match reply {
                 Reply::Status(status, lines) => {
                     let answer = format!("HTTP/1.1 {status} Answer\r\n{lines}content-length: 6\r\n\r\nanswer");
                     socket.write_all(answer.as_bytes()).await.ok()?;
                 }
-                Reply::Hang => tokio::time::sleep(Duration::from_secs(600)).await,
+                Reply::Hang | Reply::Late(_) => tokio::time::sleep(Duration::from_secs(600)).await,
                 Reply::Drop => return None,
                 Reply::Garbage => {
                     socket.write_all(b"\x16\x03\x01 garbage\xff\r\n\r\n").await.ok()?;
