@@ -39,7 +39,11 @@ async fn steady(engine: Engine, events: usize) -> Line {
     let run = Run::new(engine, events).await;
     let binary = run.site.start("api", None).await;
     run.subscribe(binary.1).await;
-    let committed = run.request(events, binary.1).await;
+    // SQLite belongs to the one process. On PostgreSQL the events come from others, the workers.
+    let committed = match engine {
+        Engine::Sqlite => run.request(events, binary.1).await,
+        Engine::Postgres => run.commit_events(0..events).await,
+    };
     let all = run.arrived(&committed).await;
     let (delays, lost) = run.receivers.delays(&committed);
     let (p99, memory) = (quantile(&delays, 0.99), process::peak_megabytes(binary.0.pid()));
