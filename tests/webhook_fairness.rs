@@ -14,9 +14,9 @@ const OF_STAFF: usize = 49;
 const INVESTORS: usize = 4;
 const OF_INVESTOR: usize = 5;
 /// Several batches for each endpoint.
-const EVENTS: usize = 160;
+const EVENTS: usize = 256;
 /// So long that a flood outlasts the wait for one batch.
-const ANSWER: Duration = Duration::from_millis(400);
+const ANSWER: Duration = Duration::from_millis(700);
 
 on_both_databases! {
     async fn a_flood_for_more_endpoints_than_are_served_at_once_holds_up_no_other(database: Database) {
@@ -47,7 +47,8 @@ on_both_databases! {
         happen(&api, 1, "chain.cleared", ("chain", "31337")).await;
         api.until("the quiet endpoint has its event", async || quiet.count("chain.cleared") == 1).await;
         let waiting = api.count("webhook_deliveries where status in ('pending', 'delivering')").await;
-        assert!(waiting > flood / 2, "{waiting} of {flood} still wait");
+        // Lanes that kept their place to the end would leave less.
+        assert!(waiting > flood / 4, "{waiting} of {flood} still wait");
     }
 }
 

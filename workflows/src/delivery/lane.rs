@@ -20,7 +20,7 @@ use crate::engine::queue;
 
 /// Deliveries that a lane takes at once, and while its endpoint fails. Each batch is two commits. Even if every request hangs, a batch ends
 /// before its claims do.
-const BATCH: i64 = 32;
+const BATCH: i64 = 64;
 const BATCH_FAILING: i64 = 16;
 /// Lanes that send at once, and those of failing endpoints. With the batch it bounds the memory.
 const LANES: usize = 64;

@@ -14,7 +14,7 @@ use crate::delivery::courier::Courier;
 use crate::delivery::retry_after;
 
 /// Requests to one endpoint at once.
-const AT_ONCE: usize = 16;
+const AT_ONCE: usize = 32;
 const GONE: u16 = 410;
 /// Statuses whose `Retry-After` is honoured.
 const PAUSING: [u16; 4] = [429, 502, 503, 504];
