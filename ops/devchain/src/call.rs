@@ -6,7 +6,7 @@ use alloy::primitives::{TxKind, U256};
 use alloy::rpc::types::TransactionRequest;
 use revm::context::TxEnv;
 use revm::context_interface::cfg::gas::calculate_initial_tx_gas_for_tx;
-use revm::context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction};
+use revm::context_interface::result::{EVMError, ExecutionResult, HaltReason, InvalidTransaction, ResultAndState};
 use serde_json::{Value, json};
 
 use crate::Inner;
@@ -18,9 +18,9 @@ use crate::view::{Overlay, View};
 use crate::writer::{Answer, read};
 
 /// The state and the header that a call runs with.
-struct CallContext<'a> {
-    view: View<'a>,
-    header: Header,
+pub(crate) struct CallContext<'a> {
+    pub view: View<'a>,
+    pub header: Header,
 }
 
 /// `eth_call`.
@@ -116,7 +116,8 @@ fn context<'a>(
     Ok((request, CallContext { view, header }))
 }
 
-fn environment(context: &CallContext<'_>, request: TransactionRequest) -> Result<TxEnv, Fault> {
+/// The EVM's form of a call.
+pub(crate) fn environment(context: &CallContext<'_>, request: TransactionRequest) -> Result<TxEnv, Fault> {
     if request.gas_price.is_some() && request.max_fee_per_gas.is_some() {
         return Err(Fault::params("both gasPrice and (maxFeePerGas or maxPriorityFeePerGas) specified"));
     }
@@ -148,12 +149,16 @@ fn environment(context: &CallContext<'_>, request: TransactionRequest) -> Result
 
 impl CallContext<'_> {
     fn run(&self, env: TxEnv) -> Result<ExecutionResult, Fault> {
+        Ok(self.run_on(&mut Overlay::bare(self.view), env)?.result)
+    }
+
+    /// Runs a call on a state, and returns what it would change there.
+    pub(crate) fn run_on(&self, overlay: &mut Overlay<'_>, env: TxEnv) -> Result<ResultAndState, Fault> {
         let mut cfg = call_rules(self.view.chain.chain_id);
         cfg.tx_chain_id_check = false;
         // A call that names a fee is held to it; one that names none need not pay.
         cfg.disable_base_fee = env.gas_price == 0;
-        let outcome = transact(&mut Overlay::bare(self.view), cfg, block_env(&self.header), env);
-        outcome.map(|outcome| outcome.result).map_err(|refusal| refused(&refusal))
+        transact(overlay, cfg, block_env(&self.header), env).map_err(|refusal| refused(&refusal))
     }
 }
 

@@ -16,6 +16,7 @@ mod pool;
 mod record;
 mod rpc;
 mod schedule;
+mod simulate;
 mod state;
 mod store;
 mod transaction;

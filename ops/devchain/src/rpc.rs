@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::Inner;
 use crate::fault::Fault;
 use crate::writer::{Answer, Command, read};
-use crate::{call, fees, logs};
+use crate::{call, fees, logs, simulate};
 
 pub(crate) use params::{Params, numbered, quantity, view};
 pub(crate) use transaction::placed;
@@ -131,6 +131,7 @@ fn answer(inner: &Inner, call: &Call) -> Answer {
         "eth_getBlockByNumber" => block::by_number(inner, &params),
         "eth_call" => call::call(inner, &params),
         "eth_estimateGas" => call::estimate(inner, &params),
+        "eth_simulateV1" => simulate::simulate(inner, &params),
         _ => lookup(inner, &call.method, &params),
     }
 }
