@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+pub mod balance;
 pub mod chain;
 pub mod config;
 pub mod contract;

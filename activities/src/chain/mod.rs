@@ -11,6 +11,7 @@ pub mod logs;
 mod proof;
 pub mod receipt;
 pub mod send;
+pub mod sequence;
 pub mod simulate;
 mod watch;
 
