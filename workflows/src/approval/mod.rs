@@ -8,9 +8,11 @@
 //! 4. A timer ends requests that nobody decided.
 //! 5. Membership of the staff, platform keys and changes of the business limits take two admins. Where there is only one, the rule of
 //!    `approval_request::lone_admin` applies.
-//! 6. Only the requester of a platform key can collect it, so nobody else ever sees its secret.
+//! 6. Until the decision, `simulation` shows what the action would do on the chain.
+//! 7. Only the requester of a platform key can collect it, so nobody else ever sees its secret.
 
 pub mod action;
+pub mod simulation;
 
 use chrono::Duration;
 use muniment_domain::approval::{self, Approval, Move, Status};

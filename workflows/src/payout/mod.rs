@@ -45,5 +45,5 @@ pub(crate) mod withheld;
 pub use kind::{AuditDeclaration, DirectPayout, DistributorPayout};
 pub use payment::{
     Accepted, LINES_MAX, due, execute, fall_short, finish, give_up, insert, items, lines, new_operation, page_step,
-    pay, payload, resume, settle, step,
+    pay, pay_approved, payload, resume, settle, step,
 };

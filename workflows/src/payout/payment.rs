@@ -62,16 +62,33 @@ pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement
 pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Accepted> {
     let (mut d, list) = due(tx, id).await?;
     distribution::transition(tx, &mut d, Move::Execute, &by.actor, "the payout was requested").await?;
-    let operations = match d.method {
-        Method::DirectPayout => pay(tx, settings, &d, &list, by).await?,
-        Method::Distributor => vec![distributor_payout::pay(tx, settings, &d, &list, by).await?],
-    };
+    let operations = pay_list(tx, settings, &d, &list, by).await?;
     if let (Some(id), Some(first)) = (&d.approval_id, operations.first()) {
         // Several operations are linked by their batch, a single one by its id.
         let alone = first.batch_id.is_none().then_some(first.id.as_str());
         approval::link(tx, id, alone, first.batch_id.as_deref()).await?;
     }
     Ok(Accepted { distribution: d, operations })
+}
+
+/// The operations that pay the approved list of a distribution, whether or not it is due. A simulation writes them and takes them back.
+pub async fn pay_approved(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Vec<Operation>> {
+    let d = distribution::find(tx, &Scope::All, id).await?;
+    let list = people::approved_list(tx, &d).await?;
+    pay_list(tx, settings, &d, &list, by).await
+}
+
+async fn pay_list(
+    tx: &mut Tx,
+    settings: &Settings,
+    d: &Distribution,
+    list: &[Entitlement],
+    by: &Requester,
+) -> Result<Vec<Operation>> {
+    match d.method {
+        Method::DirectPayout => pay(tx, settings, d, list, by).await,
+        Method::Distributor => Ok(vec![distributor_payout::pay(tx, settings, d, list, by).await?]),
+    }
 }
 
 /// Splits a list into pages, each an operation. If the token has no allowance from the payer yet, the allowance comes first and the pages
