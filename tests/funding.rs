@@ -26,7 +26,8 @@ fn payer() -> Address {
     signer_of(KEYS[1])
 }
 
-async fn set_coin(fixture: &PayoutFixture, cents: u64) {
+/// Sets the coin balance of the payer.
+pub async fn set_coin(fixture: &PayoutFixture, cents: u64) {
     let slot = mapping_slot(B256::with_last_byte(BALANCES), payer());
     set_storage(fixture, slot, U256::from(cents * UNITS_OF_A_CENT)).await;
 }

@@ -6,6 +6,7 @@ mod access_token;
 mod alert;
 mod api_keys;
 mod approval;
+mod approval_simulation;
 mod architecture;
 mod asset_outage;
 mod audit;

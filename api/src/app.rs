@@ -8,6 +8,7 @@ use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Profile};
 use muniment_domain::Error;
 use muniment_domain::db::Db;
+use muniment_workflows::approval::simulation::Recent;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::settings::Settings;
 use muniment_workflows::token::view::TokenViews;
@@ -55,6 +56,8 @@ pub struct App {
     pub proxy_reported: Arc<Once>,
     /// Recently read token values.
     pub token_views: Arc<TokenViews>,
+    /// Recent simulations of approvals.
+    pub simulations: Arc<Recent>,
     /// What this host saw of the audit log.
     pub anchor_file: AnchorFile,
     /// Where webhooks may lead.
@@ -77,6 +80,7 @@ impl App {
             requests: Requests::default(),
             proxy_reported: Arc::new(Once::new()),
             token_views: Arc::new(TokenViews::new(config.rates.token_read_per_second)),
+            simulations: Arc::default(),
             db,
             desk,
             settings: Arc::new(config.engine.clone()),

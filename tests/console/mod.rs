@@ -5,4 +5,4 @@ mod acts;
 mod overview;
 mod pages;
 mod session;
-mod visitor;
+pub mod visitor;

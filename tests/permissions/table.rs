@@ -184,6 +184,7 @@ POST   /blockchain/reconciliation-runs                                    OA    
 # The second person. Issuers see what they asked for themselves; a key sees nothing and says nothing.
 GET    /v1/approvals                                                      SOAU   -
 GET    /v1/approvals/{id}                                                 SOAU   -
+GET    /v1/approvals/{id}/simulation                                      OAU    -
 POST   /v1/approvals/{id}/approve                                         OA+    -                   {"payload_sha256":"abababababababababababababababababababababababababababababababab"}
 # Its requester collects what was approved; for a key of the platform that is an admin.
 POST   /v1/approvals/{id}/api-key                                         A+     -

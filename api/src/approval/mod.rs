@@ -3,6 +3,7 @@
 pub mod decide;
 pub mod record;
 mod routes;
+pub mod simulation;
 
 pub use routes::routes;
 
