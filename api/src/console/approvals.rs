@@ -14,6 +14,7 @@ use crate::console::desk::Desk;
 use crate::console::form::Form;
 use crate::console::frame::Frame;
 use crate::console::names::Names;
+use crate::console::simulation::{Refusal, Simulation};
 use crate::console::{html, wording};
 use crate::http::error::Result;
 
@@ -28,9 +29,11 @@ struct Page {
     frame: Frame,
     list: Vec<Short>,
     total: i64,
-    /// Whether these wait, and not those that are decided.
+    /// Whether the list shows pending approvals, and not decided ones.
     waiting: bool,
     open: Option<Full>,
+    /// What the open one would do now, or why that is not known. None if it does not wait.
+    simulation: Option<std::result::Result<Simulation, String>>,
     me: String,
     acts: bool,
     now: DateTime<Utc>,
@@ -79,9 +82,8 @@ struct Full {
 
 #[derive(Deserialize)]
 struct Outlook {
-    ok: bool,
-    code: Option<String>,
-    detail: Option<String>,
+    #[serde(flatten)]
+    refusal: Option<Refusal>,
 }
 
 /// The list, with the first approval open.
@@ -110,12 +112,17 @@ async fn shown(desk: Desk, list: Vec<Short>, total: i64, waiting: bool, id: Opti
         Some(id) => Some(desk.read(&format!("/v1/approvals/{id}")).await?),
         None => None,
     };
+    let waits = open.as_ref().filter(|open| open.short.status == "pending" && desk.person.is_staff());
+    let simulation = match waits {
+        Some(open) => Some(Simulation::of(&desk, &open.short.id).await),
+        None => None,
+    };
     let seen = list.iter().chain(open.as_ref().map(|open| &open.short));
     let people: Vec<&str> = seen.flat_map(|one| [Some(&*one.maker), one.checker.as_deref()]).flatten().collect();
     let names = Names::of(&desk, people).await?;
     let frame = Frame::of(&desk, PATH, "Approvals").await?;
     let (me, acts, now, key) = (desk.person.0.user_id.clone(), desk.is_one_of(DECIDERS), desk.now(), desk.key());
-    Ok(html::page(StatusCode::OK, &Page { frame, list, total, waiting, open, me, acts, now, key, names }))
+    Ok(html::page(StatusCode::OK, &Page { frame, list, total, waiting, open, simulation, me, acts, now, key, names }))
 }
 
 /// The decision. It names the version and the hash that the person saw.
@@ -181,14 +188,26 @@ impl Short {
 }
 
 impl Full {
-    /// The fields of what will run, one a line.
+    /// The fields that a person judges, one a line. Addresses come last.
     fn intent(&self) -> Vec<(String, String)> {
+        let mut lines = self.lines();
+        lines.retain(|(_, value)| !is_reference(value) || is_address(value));
+        lines.sort_by_key(|(_, value)| is_reference(value));
+        lines
+    }
+
+    /// The hashes and ids, which a person compares and does not judge.
+    fn references(&self) -> Vec<(String, String)> {
+        let mut lines = self.lines();
+        lines.retain(|(_, value)| is_reference(value) && !is_address(value));
+        lines
+    }
+
+    fn lines(&self) -> Vec<(String, String)> {
         let mut lines = Vec::new();
         if let Some(payload) = &self.payload {
             self.read(payload, &mut lines);
         }
-        // What a person can judge comes first; hashes and ids are compared, not judged.
-        lines.sort_by_key(|(_, value)| is_reference(value));
         lines
     }
 
@@ -202,6 +221,9 @@ impl Full {
                     self.read(value, lines);
                     continue;
                 }
+                // The totals name it.
+                Value::String(_) if name == "currency" => continue,
+                Value::String(text) if is_word(text) => text.replace('_', " "),
                 Value::String(text) => text.clone(),
                 other => match other.as_i64().filter(|_| name.ends_with("_total")) {
                     Some(minor) => {
@@ -214,18 +236,23 @@ impl Full {
         }
     }
 
-    /// The fields whose value is compared and not read.
-    fn is_reference(value: &str) -> bool {
-        is_reference(value)
-    }
-
     fn bytes(&self) -> String {
         self.payload.as_ref().map(Value::to_string).unwrap_or_default()
     }
 }
 
+/// Whether a value is a word of the API, such as `direct_payout`.
+fn is_word(value: &str) -> bool {
+    value.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_')
+}
+
+fn is_address(value: &str) -> bool {
+    value.len() == 42 && value.starts_with("0x")
+}
+
 /// Whether a value is a hash, an address or an id.
-fn is_reference(value: &str) -> bool {
+fn is_reference(value: impl AsRef<str>) -> bool {
+    let value = value.as_ref();
     let is_hex = |text: &str| text.len() >= 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     is_hex(value.strip_prefix("0x").unwrap_or(value))
         || value.len() >= 30 && value.contains('_') && !value.contains(' ')

@@ -35,6 +35,7 @@ mod record;
 mod settings;
 mod sign_in;
 mod signers;
+mod simulation;
 mod state;
 mod table;
 mod watch;

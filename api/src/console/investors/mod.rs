@@ -94,7 +94,7 @@ pub async fn page(desk: Desk, RawQuery(query): RawQuery) -> Result<Response> {
         search: searches.then(|| Search {
             path: PATH,
             name: "q",
-            hint: "name",
+            hint: "Name",
             value: words,
             hidden: vec![("status", asked.text("status").to_owned())],
         }),
@@ -125,7 +125,7 @@ fn row(facts: &Facts, now: DateTime<Utc>) -> Row {
         cells: vec![
             named.to(format!("{PATH}/{}", facts.id)),
             match &facts.kyc.reason_code {
-                Some(code) => identity.two(code.clone()),
+                Some(code) => identity.two(wording::word(code)),
                 None => identity,
             },
             state(&facts.sanctions.status),
