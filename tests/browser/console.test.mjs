@@ -119,7 +119,7 @@ test("the page of the document signs in, sends a request, and shows each request
 for (const [scheme, size] of LOOKS) {
   test(`no page breaks a rule of WCAG 2.2 AA, scrolls sideways or reports an error: ${scheme}, ${size.width} px`, async () => {
     await as("admin", async (page) => {
-      const pages = await everyPage(page);
+      const pages = await everyPage(page, site);
       assert.ok(pages.length > 40, `${pages.length} kinds of pages`);
       await page.emulateMedia({ colorScheme: scheme });
       await page.setViewportSize(size);
@@ -261,10 +261,33 @@ test("a lane is paused and resumed beside its ruler", async () => {
   });
 });
 
+test("an approval shows what it would do now, at which block, and the balances before and after", async () => {
+  await as("operator.b", async (page) => {
+    const open = async (action) => {
+      await page.goto("/console/approvals");
+      await page.locator("[data-row]", { hasText: action }).locator("a").click();
+      await page.locator("h2.sentence", { hasText: action }).waitFor();
+      return page.locator("#simulation");
+    };
+    const payout = await open("Payout");
+    assert.match(await payout.innerText(), /tried at block [\d,]+ .* ago[^]*It would succeed\. \d+ transactions?, [\d,]+ gas/);
+    const number = (text) => Number(text.replace("\u2212", "-").replace(/[,+]/g, "").replace("none", "0"));
+    const rows = await payout.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.innerText)));
+    const changes = rows.map((cells) => cells.map(number));
+    assert.ok(changes.length >= 3, JSON.stringify(rows));
+    for (const [before, after, change] of changes) assert.equal(Math.round((before + change - after) * 100), 0, JSON.stringify(rows));
+    assert.ok(changes[0][2] < 0, "the payer pays");
+    assert.equal(Math.round(changes.reduce((sum, [, , change]) => sum + change, 0) * 100), 0, "the holders get what the payer pays");
+    assert.match(await payout.locator("tbody tr").first().innerText(), /of the signer/);
+    const unfreeze = await open("Unfreeze");
+    assert.match(await unfreeze.innerText(), /It would succeed\.[^]*No balance changes\./);
+  });
+});
+
 test("an auditor sees every page of the navigation and no act", async () => {
   await as("auditor", async (page) => {
     // What one does to the own account is no act of the platform.
-    const pages = (await everyPage(page)).filter((one) => !one.path.startsWith("/console/account"));
+    const pages = (await everyPage(page, site)).filter((one) => !one.path.startsWith("/console/account"));
     assert.ok(pages.length > 15, `${pages.length} kinds of pages`);
     const acts = pages.filter(({ path }) => /\/act\/|\/operations\/retry|\/reconcile$/.test(path));
     assert.deepEqual(acts, []);
@@ -299,7 +322,7 @@ test("every page of the navigation opens by its keys, a row by J and Enter, and 
 
 test("the Tab key reaches everything on every page and shows where it is", async () => {
   await as("operator", async (page) => {
-    for (const { path } of await everyPage(page)) {
+    for (const { path } of await everyPage(page, site)) {
       await page.goto(path);
       const wanted = await page.$$eval("main a[href], main button, main input:not([type=hidden])", (all) => all.filter((e) => e.checkVisibility()).length);
       const reached = new Set();
