@@ -14,7 +14,7 @@ use crate::console::frame::Frame;
 use crate::console::{html, problem};
 use crate::http::error::{Problem, Result};
 
-/// What an act touches.
+/// The systems that an act changes.
 #[derive(Clone, Copy)]
 pub enum Touch {
     /// Our books only.
@@ -32,7 +32,7 @@ pub enum Touch {
 pub struct Act {
     /// Its word in an address.
     pub word: &'static str,
-    /// The words of its button.
+    /// The text of its button.
     pub name: &'static str,
     /// What it does.
     does: &'static str,
@@ -48,9 +48,9 @@ pub struct Act {
     fields: &'static [Field],
     /// The field of the body that names the thing.
     own: &'static str,
-    /// What the next page says.
+    /// The message on the next page.
     said: &'static str,
-    /// The field of the answer that is shown once.
+    /// The field of the answer with a secret, which is shown once.
     secret: &'static str,
     is_grave: bool,
     opens: bool,
@@ -64,11 +64,11 @@ enum Verb {
     Delete,
 }
 
-/// Those who act for the platform.
+/// The roles that act for the platform.
 pub const OPERATORS: &[Role] = &[Role::Operator, Role::Admin];
-/// Those who act for an offering.
+/// The roles that act for an offering.
 pub const ORGANISERS: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin];
-/// Those who rule the platform.
+/// The roles that administer the platform.
 pub const ADMINS: &[Role] = &[Role::Admin];
 
 impl Act {
@@ -128,12 +128,12 @@ impl Act {
         Self { listed, ..self }
     }
 
-    /// Sets what it touches beside our books.
+    /// Sets what it changes besides the database.
     pub const fn touching(self, touch: Touch) -> Self {
         Self { touch, ..self }
     }
 
-    /// Sets what the next page says.
+    /// Sets the message on the next page.
     pub const fn said(self, said: &'static str) -> Self {
         Self { said, ..self }
     }
@@ -278,7 +278,7 @@ fn sentence(problem: &Problem) -> String {
     format!("{}. {told} Nothing was changed, and what you typed is kept.", problem.code.title())
 }
 
-/// The act. What the API refuses for its content is shown on the same page, with what was typed.
+/// Performs the act. If the API refuses the input, the same page shows why and keeps what was typed.
 pub async fn carry_out(desk: &Desk, form: &Form, thing: &Thing, act: &Act) -> Result<Response> {
     let reply = match send(desk, form, thing, act).await {
         Ok(reply) => reply,

@@ -13,7 +13,7 @@ const TOP: f64 = 7.0;
 pub struct Chart {
     /// What is shown.
     pub name: String,
-    /// The value that the eye looks for, and what stands beside it.
+    /// The main value, and the text beside it.
     pub value: (String, String),
     /// Where a click leads.
     pub href: &'static str,

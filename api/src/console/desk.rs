@@ -18,7 +18,7 @@ use crate::console::form::{Form, KEY};
 use crate::console::state::Console;
 use crate::http::error::{Problem, Result};
 
-/// How long a session rests before a page extends it.
+/// The time after which a page extends a session.
 const REST: Duration = Duration::minutes(5);
 /// The token of a form is good for as long as any other CSRF token; this one never leaves the process.
 const INNER_CSRF_SECONDS: i64 = 60;
@@ -32,7 +32,7 @@ pub struct Desk {
     pub person: Principal,
     /// The path and query of the page.
     pub at: String,
-    /// What this page says first.
+    /// The message about the act that led to this page.
     pub said: Option<String>,
     caller: Caller,
     token: String,
@@ -111,7 +111,7 @@ impl Desk {
         self.caller.send(&Call { method, path, token, headers: &headers, body }).await
     }
 
-    /// Extends a session that has rested: who reads and acts here is not idle.
+    /// Extends a session that was not used for a while: a person who reads and acts here is not idle.
     pub async fn extend(&self) -> Result<()> {
         let session = self.person.session()?;
         if self.now() - session.rotated_at < REST {
@@ -122,7 +122,7 @@ impl Desk {
         self.caller.send(&Call { method: Method::POST, path, token: None, headers: &[], body }).await.map(|_| ())
     }
 
-    /// Leads to a page that first says what was done.
+    /// Redirects to a page that shows a message about what was done.
     pub fn done(&self, path: &str, said: &str) -> Response {
         let mut response = away(path);
         response.headers_mut().append(header::SET_COOKIE, cookie::say(&self.console.app, said));

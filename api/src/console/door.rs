@@ -18,7 +18,7 @@ use crate::console::state::Console;
 use crate::console::{account, cookie, problem, sign_in};
 use crate::http::error::{Problem, Result};
 
-/// A page that reads itself again says so: it is no sign that somebody sits before it.
+/// Marks the request of a page that reads itself again. It does not show that a person is present.
 const LIVE: &str = "x-console-live";
 
 /// The layer.
@@ -91,7 +91,7 @@ async fn admitted(desk: &Desk, parts: &Parts, form: &Form) -> Result<()> {
     Ok(())
 }
 
-/// A wrong proof is asked for again, and is no end of the session.
+/// Asks again after a wrong proof. The session goes on.
 fn unproved(problem: Problem) -> Problem {
     let detail = problem.detail().unwrap_or(problem.code.title()).to_owned();
     match problem.code {
@@ -120,7 +120,7 @@ async fn told(desk: &Desk, form: &Form, mut response: Response) -> Response {
     }
 }
 
-/// Nobody is signed in: a page is asked for again after the sign-in, and a form is kept.
+/// Answers a request without a session: after the sign-in the page opens, and a form is kept.
 fn turned_away(console: &Console, parts: &Parts, form: &Form) -> Response {
     if parts.headers.contains_key(LIVE) || parts.uri.path() == "/console/live" {
         return StatusCode::UNAUTHORIZED.into_response();

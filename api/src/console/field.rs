@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use crate::console::form::Form;
 
-/// How a field is asked for.
+/// The form control of a field.
 #[derive(Clone, Copy)]
 pub enum Kind {
     /// One line.
@@ -26,7 +26,7 @@ pub enum Kind {
     Number,
     /// One value a line. Sent as a list.
     Lines,
-    /// Always this value, which nobody is asked for.
+    /// A fixed value, not shown in the form.
     Fixed(&'static str),
 }
 
@@ -35,22 +35,22 @@ pub enum Kind {
 pub struct Field {
     /// Its name in the body. A slash leads into an object.
     pub name: &'static str,
-    /// What the page calls it.
+    /// Its label.
     pub label: &'static str,
-    /// What helps to fill it in.
+    /// Its hint.
     pub hint: &'static str,
-    /// How it is asked for.
+    /// Its form control.
     pub kind: Kind,
-    /// Whether it must be given.
+    /// Whether it is required.
     pub required: bool,
 }
 
-/// A field that must be given.
+/// A required field.
 pub const fn needed(name: &'static str, label: &'static str, kind: Kind) -> Field {
     Field { name, label, hint: "", kind, required: true }
 }
 
-/// A field that may be left empty.
+/// An optional field.
 pub const fn optional(name: &'static str, label: &'static str, kind: Kind) -> Field {
     Field { name, label, hint: "", kind, required: false }
 }
@@ -60,10 +60,10 @@ pub const fn fixed(name: &'static str, value: &'static str) -> Field {
     Field { name, label: "", hint: "", kind: Kind::Fixed(value), required: true }
 }
 
-/// Why somebody does it.
+/// The reason of the act.
 pub const REASON: Field =
     needed("reason", "Reason", Kind::Text).hint("For the audit log, and for people who read it later");
-/// The same, where the API takes it but does not ask for it.
+/// The reason, where the API does not require one.
 pub const REMARK: Field = optional("reason", "Reason", Kind::Text);
 /// The SHA-256 of a document that proves the cause.
 pub const EVIDENCE: Field =
@@ -104,25 +104,25 @@ impl Field {
     }
 }
 
-/// What a browser sends for a moment has neither seconds nor a zone: the page says that it is UTC.
+/// A browser sends a time without seconds and without a zone. The page says that it is UTC.
 fn moment(text: &str) -> String {
     let read = NaiveDateTime::parse_from_str(text, "%Y-%m-%dT%H:%M");
     read.map_or_else(|_| text.to_owned(), |at| at.format("%Y-%m-%dT%H:%M:%SZ").to_string())
 }
 
-/// What stands in the fields of a page.
+/// The values of the fields of a page.
 pub struct Filled {
     fields: Vec<(String, String)>,
 }
 
 impl Filled {
-    /// What the address of a page says.
+    /// The values in the address of a page.
     pub fn of_query(query: Option<&str>) -> Self {
         let fields = form_urlencoded::parse(query.unwrap_or_default().as_bytes()).into_owned();
         Self { fields: fields.take(100).collect() }
     }
 
-    /// What was typed.
+    /// The values that were typed.
     pub fn of_form(form: &Form) -> Self {
         Self { fields: form.kept() }
     }

@@ -15,7 +15,7 @@ use crate::http::error::{Problem, Result};
 pub const CSRF: &str = "csrf";
 /// The field with the key that makes two clicks one change.
 pub const KEY: &str = "key";
-/// The fields in which a person shows again who they are.
+/// The fields in which a person confirms their identity again.
 pub const IDENTITY: [&str; 2] = ["identity_code", "identity_password"];
 
 /// The fields, in the order of the page.
@@ -58,7 +58,7 @@ impl Form {
         values.filter(|value| !value.is_empty()).collect()
     }
 
-    /// What a person typed or chose, to be sent once more: all but tokens and secrets.
+    /// The fields to send again: everything that a person typed or chose, without tokens and secrets.
     pub fn kept(&self) -> Vec<(String, String)> {
         let secret = |name: &str| name == CSRF || name == "password" || IDENTITY.contains(&name);
         self.fields.iter().filter(|(name, _)| !secret(name)).cloned().collect()
@@ -75,7 +75,7 @@ impl<S: Sync> FromRequestParts<S> for Form {
     type Rejection = Infallible;
 
     async fn from_request_parts(parts: &mut Parts, _: &S) -> std::result::Result<Self, Infallible> {
-        // The door has read it; a page that is only read has none.
+        // `door` has read it. A page without a form has none.
         Ok(parts.extensions.get().cloned().unwrap_or_default())
     }
 }

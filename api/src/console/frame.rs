@@ -1,4 +1,4 @@
-//! What stands around every page: the environment, the navigation, the person.
+//! The frame of every page: the environment, the navigation, the signed-in person.
 
 use muniment_domain::user::Role;
 use serde::Deserialize;
@@ -14,11 +14,11 @@ use crate::http::error::Result;
 pub struct Frame {
     /// The name of the page.
     pub title: String,
-    /// The files that it names.
+    /// The addresses of the stylesheet and the script.
     pub files: &'static Addresses,
     /// PRODUCTION or DEVELOPMENT.
     pub environment: &'static str,
-    /// The same as a class.
+    /// The CSS class of the environment.
     pub class: &'static str,
     /// The chains, and whether their coins are worth something.
     pub chains: String,
@@ -32,7 +32,7 @@ pub struct Frame {
     pub who: (String, String),
     /// The token of its forms.
     pub csrf: String,
-    /// What it says first.
+    /// The message about the act that led to this page.
     pub said: Option<String>,
 }
 
@@ -40,9 +40,9 @@ pub struct Frame {
 pub struct Link {
     /// The entry.
     pub entry: Entry,
-    /// Whether this is the page.
+    /// Whether the person is on this page.
     pub is_here: bool,
-    /// How much there needs a person.
+    /// The number of things there that need a person.
     pub count: i64,
 }
 
@@ -130,7 +130,7 @@ impl Frame {
         Ok(Self { block, groups, who, csrf, said, ..Self::outside(&desk.console.app, title) })
     }
 
-    /// How much on a page of the navigation needs a person.
+    /// The number of things on a page of the navigation that need a person.
     pub fn waiting(&self, path: &str) -> i64 {
         self.links().find(|link| link.entry.path == path).map_or(0, |link| link.count)
     }
@@ -141,7 +141,7 @@ impl Frame {
     }
 }
 
-/// How much on a page needs a person. No count reads a whole table.
+/// The number of things on a page that need a person. No count reads a whole table.
 async fn count(desk: &Desk, path: &str) -> Result<i64> {
     match path {
         "/console/operations" => {

@@ -98,7 +98,7 @@ impl Fees {
         );
         let highest = most(&values);
         let chart = chart.line("sp-l", &values, highest);
-        // A cap far above what is paid would press the line to the ground.
+        // A cap far above the fees paid would flatten the line.
         let near = cap.and_then(gwei).filter(|cap| *cap <= highest * 1.5);
         Some(match near {
             Some(cap) => chart.limit(cap, highest),
@@ -113,7 +113,7 @@ impl Failures {
         [self.within_1_hour, self.within_6_hours, self.within_24_hours, self.older]
     }
 
-    /// How much a count stands out.
+    /// The shade of a count: darker for more failures.
     pub fn heat(count: impl Borrow<i64>) -> &'static str {
         match count.borrow() {
             0 => "zero",

@@ -26,7 +26,7 @@ pub struct List {
     pub tabs: Vec<Tab>,
     /// The search, if there is one.
     pub search: Option<Search>,
-    /// What was typed and not understood, as a sentence.
+    /// A sentence about search words that were not understood.
     pub refused: Option<String>,
     /// The table.
     pub table: Table,
@@ -46,7 +46,7 @@ pub struct Tab {
     pub name: String,
     /// Its address.
     pub path: String,
-    /// Whether it is this one.
+    /// Whether it is the selected tab.
     pub is_here: bool,
 }
 
@@ -56,11 +56,11 @@ pub struct Search {
     pub path: &'static str,
     /// The name of the field.
     pub name: &'static str,
-    /// What it takes.
+    /// The placeholder: what one can search for.
     pub hint: &'static str,
-    /// What was typed.
+    /// The search words.
     pub value: String,
-    /// What the search keeps.
+    /// Parameters that the search keeps.
     pub hidden: Vec<(&'static str, String)>,
 }
 
@@ -89,7 +89,7 @@ pub struct Place {
     pub next_after: Option<String>,
 }
 
-/// What a page with a list was asked for.
+/// The query of a page with a list.
 pub struct Asked {
     path: String,
     parts: Vec<(String, String)>,

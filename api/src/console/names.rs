@@ -1,4 +1,4 @@
-//! The names of the users that a page speaks of.
+//! The names of the users on a page.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -20,7 +20,7 @@ struct User {
 }
 
 impl Names {
-    /// Reads the names behind those of these ids that are users. Only staff may read users; everybody else sees ids.
+    /// Reads the names of those ids that are users. Only staff may read users; everybody else sees ids.
     pub async fn of<'a>(desk: &Desk, ids: impl IntoIterator<Item = &'a str>) -> Result<Self> {
         let users: BTreeSet<&str> = ids.into_iter().filter(|id| id.starts_with("usr_")).collect();
         let mut names = HashMap::new();
@@ -34,7 +34,7 @@ impl Names {
         Ok(Self(names))
     }
 
-    /// What a page calls this user, this API key or this part of the platform.
+    /// The name of a user, an API key or a part of the platform.
     pub fn name(&self, id: &str) -> String {
         match self.0.get(id) {
             Some(name) => name.clone(),

@@ -13,7 +13,7 @@ pub struct Entry {
     pub icon: &'static str,
     /// The key that opens it after `g`.
     pub key: char,
-    /// Who sees it. The API decides what they may read and do there.
+    /// The roles that see it. The API decides what they may read and do there.
     pub roles: &'static [Role],
     /// The group in the list.
     pub group: usize,

@@ -150,7 +150,7 @@ impl Page {
         self.numbered().filter(|(_, need)| need.is_uncertain()).collect()
     }
 
-    /// What stands still, and is certain.
+    /// What is held up now.
     fn held_up(&self) -> Vec<(usize, &Need)> {
         self.numbered().filter(|(_, need)| !need.is_uncertain()).collect()
     }
@@ -163,7 +163,7 @@ impl Page {
         seconds.map_or_else(|| "none".to_owned(), |seconds| format!("oldest {}", wording::span(seconds)))
     }
 
-    /// What stands still, or would soon.
+    /// What is held up, or soon will be.
     fn watched_now(&self) -> Vec<&Watched> {
         self.watched.iter().filter(|one| !one.is_early).collect()
     }
@@ -196,7 +196,7 @@ impl Endpoint {
         }
     }
 
-    /// Its host, and what is wrong with it.
+    /// Its host, and its problem if it has one.
     fn words(&self) -> String {
         let host = self.name.split_once("://").map_or(self.name.as_str(), |(_, host)| host);
         let trouble = self.trouble.as_ref().map(|trouble| wording::word(trouble).to_lowercase());

@@ -63,7 +63,7 @@ pub async fn page(desk: &Desk, form: &Form, problem: &Problem) -> Response {
     html::page(status(problem), &page)
 }
 
-/// The page in which a person shows again who they are. It sends the same form, with the proof.
+/// The page on which a person confirms their identity again. It sends the same form, with the proof.
 pub async fn step_up(desk: &Desk, form: &Form, by_code: bool, refused: Option<String>) -> Response {
     let frame = match Frame::of(desk, "", "Confirm that it is you").await {
         Ok(frame) => frame,
@@ -73,7 +73,7 @@ pub async fn step_up(desk: &Desk, form: &Form, by_code: bool, refused: Option<St
     html::page(StatusCode::FORBIDDEN, &StepUp { frame, action, hidden: form.kept(), by_code, refused, back })
 }
 
-/// Without what stands around it, which could not be read either.
+/// The page without its frame, which could not be read either.
 fn outside(desk: &Desk, problem: &Problem) -> Response {
     let (happened, action) = words(problem);
     let frame = Frame::outside(&desk.console.app, problem.code.title());
@@ -116,7 +116,7 @@ fn effect(problem: &Problem) -> &'static str {
     }
 }
 
-/// A refusal of what was typed, or of a moment, can be answered by sending it again.
+/// The form of the refused act to send again, with what was typed; none without a form.
 fn again(desk: &Desk, form: &Form, problem: &Problem) -> Option<Again> {
     let kept = form.kept();
     if kept.is_empty() || problem.code.status() == 404 {

@@ -24,7 +24,7 @@ pub struct Record {
     pub state: Option<Cell>,
     /// The line under the sentence.
     pub sub: String,
-    /// What it went through: name, and `ok`, `now` or `next`.
+    /// The stages of its life: name, and `ok`, `now` or `next`.
     pub steps: Vec<(String, &'static str)>,
     /// A sentence that a person must read.
     pub note: Option<String>,
@@ -38,9 +38,9 @@ pub struct Record {
     pub offers: Vec<Offer>,
     /// Tables.
     pub sections: Vec<Section>,
-    /// Whether it does not read itself again: each look at a person is in the audit log.
+    /// Whether the page does not reload by itself, because each read of a person's data is in the audit log.
     pub is_quiet: bool,
-    /// The answer of the API, for those who ask.
+    /// The answer of the API, to be shown on request.
     pub raw: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub struct Record {
 pub struct Facts {
     /// Its title.
     pub title: &'static str,
-    /// Where the facts are from.
+    /// The source of the facts.
     pub right: String,
     /// Name and value.
     pub rows: Vec<(String, Cell)>,

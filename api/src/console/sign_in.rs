@@ -170,7 +170,7 @@ fn device(headers: &HeaderMap) -> Vec<HeaderValue> {
     cookies.filter_map(|text| HeaderValue::from_str(&text.replace("Path=/v1/auth", "Path=/console")).ok()).collect()
 }
 
-/// Whether an address is a page of the console, and not of somebody else.
+/// Whether an address is a page of this console, and not of another site.
 pub fn is_ours(path: &str) -> bool {
     let rest = path.strip_prefix("/console");
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['/', '?'])) && !path.contains(['\\', '\r', '\n'])

@@ -14,7 +14,7 @@ pub struct Table {
     pub columns: &'static [(&'static str, &'static str)],
     /// The rows.
     pub rows: Vec<Row>,
-    /// What stands there without rows: a sentence, and what to do.
+    /// The text of a table without rows: a sentence, and what to do.
     pub empty: (&'static str, &'static str),
 }
 
@@ -40,9 +40,9 @@ pub struct Cell {
     pub text: String,
     /// The second line.
     pub two: String,
-    /// Where it leads.
+    /// The address of its link.
     pub href: String,
-    /// The whole value, where the text has only its ends.
+    /// The whole value, if the text is shortened.
     pub title: String,
     /// The class of the first line.
     pub class: &'static str,

@@ -16,7 +16,7 @@ pub struct Watched {
     pub text: String,
     pub detail: String,
     pub at: String,
-    /// Whether it stops nothing yet.
+    /// Whether it is only a warning: nothing is held up yet.
     pub is_early: bool,
 }
 
@@ -55,7 +55,7 @@ fn different(run: Run) -> Watched {
     }
 }
 
-/// An endpoint that the platform disabled. One that its owner disabled needs nobody.
+/// An endpoint that the platform disabled. An endpoint that its owner disabled needs no attention.
 fn silent(endpoint: Endpoint) -> Option<Watched> {
     Some(Watched {
         text: format!("The webhook endpoint {} gets no events", endpoint.url),

@@ -41,7 +41,7 @@ pub fn spelled(value: i64) -> String {
     word.map_or_else(|| number(value), |word| (*word).to_owned())
 }
 
-/// The digits of a number of any length in groups of three; what stands after a point is left alone.
+/// The digits of a number of any length in groups of three. The decimals are not changed.
 pub fn digits(text: &str) -> String {
     let (whole, rest) = text.find('.').map_or((text, ""), |at| text.split_at(at));
     let (sign, whole) = whole.strip_prefix('-').map_or(("", whole), |whole| ("\u{2212}", whole));
@@ -98,7 +98,7 @@ pub fn count(number: impl Borrow<i64>, one: &str, many: &str) -> String {
     format!("{} {}", self::number(number), if number == 1 { one } else { many })
 }
 
-/// Wei as whole coins with four decimals. What is cut off is less than the last digit.
+/// Wei as whole coins with four decimals, rounded down.
 pub fn coin(wei: &str) -> String {
     let padded = format!("{wei:0>19}");
     let (whole, rest) = padded.split_at(padded.len() - 18);

@@ -22,7 +22,7 @@ use muniment_domain::webhook::Owner;
 use crate::access::principal::Principal;
 use crate::http::error::Result;
 
-/// Whose events a caller is told. Who belongs to no organisation yet, or is no investor yet, has only what will be theirs: nothing.
+/// The owner whose events a caller receives. A caller without an organisation or an investor record receives none.
 pub async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {
     let person = &principal.0;
     if principal.is_staff() {

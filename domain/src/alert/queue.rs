@@ -44,7 +44,7 @@ pub(super) struct Waiting {
 }
 
 impl Person {
-    /// Whose events the person sees.
+    /// The owner whose events this person may see.
     fn owner(&self) -> Option<Owner> {
         if self.roles.is_staff() {
             return Some(Owner::Platform);

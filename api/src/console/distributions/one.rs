@@ -217,7 +217,7 @@ fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
     }
 }
 
-/// What it went through.
+/// The stages of its life.
 fn steps(status: &str) -> Vec<(String, &'static str)> {
     let names = ["Draft", "Balances read", "Calculated", "Approved", "Executing", "Completed"];
     let at = match status {

@@ -27,7 +27,7 @@ struct Page {
     refused: Option<String>,
     lines: Table,
     skipped: Table,
-    /// From which amount of a day on a second person decides.
+    /// The amount in a day from which a second person must approve.
     threshold: String,
     acts: bool,
     key: String,

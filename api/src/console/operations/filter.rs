@@ -7,16 +7,16 @@ use super::PATH;
 
 /// The parameters of the page, in the order in which they are shown.
 const NAMES: [&str; 8] = ["status", "type", "offering_id", "signer", "q", "age", "error_code", "after"];
-/// What is typed, before it is read.
+/// The typed text.
 const TYPED: &str = "typed";
-/// What was typed and not understood.
+/// The typed words that were not understood.
 const STRANGE: &str = "strange";
 
 /// The filter.
 pub struct Filter {
     parts: Vec<(&'static str, String)>,
     typed: Option<String>,
-    /// What was not understood.
+    /// The words that were not understood.
     pub strange: Option<String>,
     now: DateTime<Utc>,
 }
@@ -32,7 +32,7 @@ pub struct Token {
 }
 
 impl Filter {
-    /// Reads the query of the page. What it does not know it shows, and changes nothing.
+    /// Reads the query of the page. Unknown words are shown and do not filter anything.
     pub fn read(query: &str, now: DateTime<Utc>) -> Self {
         let mut filter = Self { parts: Vec::new(), typed: None, strange: None, now };
         for (name, value) in form_urlencoded::parse(query.as_bytes()) {
@@ -85,7 +85,7 @@ impl Filter {
         self.parts.iter().find(|(name, _)| *name == wanted).map(|(_, value)| value.as_str())
     }
 
-    /// Where what was typed leads; none if nothing was typed, or it is no filter.
+    /// The address for the typed filter; none if nothing was typed or understood.
     pub fn typed_path(&self) -> Option<String> {
         let typed = self.typed.as_deref().filter(|typed| !typed.is_empty())?;
         if muniment_domain::id::check("op", typed).is_ok() {
@@ -99,7 +99,7 @@ impl Filter {
             let fits = |name: &&'static str| named.is_none_or(|named| named == *name) && self.takes(name, &value);
             match NAMES.iter().find(|name| fits(name)) {
                 Some(name) => next.set(name, value),
-                // The API says what it does not know; here it stands in the bar, and nothing is filtered by it.
+                // The API would refuse an unknown word. Here it is shown in the bar and does not filter.
                 None => return Some(format!("{}{}strange={}", next.path(), next.joint(), encode(word))),
             }
         }

@@ -103,7 +103,7 @@ struct Trouble {
 /// The page.
 pub async fn page(desk: Desk, RawQuery(query): RawQuery) -> Result<Response> {
     let filter = Filter::read(query.as_deref().unwrap_or_default(), desk.now());
-    // What was typed becomes part of the address, so that it can be kept and sent to a colleague.
+    // The typed filter becomes part of the address, so that it can be saved or sent to a colleague.
     if let Some(path) = filter.typed_path() {
         return Ok(away(&path));
     }

@@ -26,7 +26,7 @@ use crate::http::error::{Problem, Result};
 /// The address of this page.
 pub const PATH: &str = "/console/signers";
 
-/// A signer whose gas lasts no longer is shown on the overview.
+/// A signer whose gas lasts for fewer hours is shown on the overview.
 const SOON_HOURS: i64 = 72;
 
 const ACTS: &[Act] = &[

@@ -72,7 +72,7 @@ pub struct Lowest {
 pub struct Cell {
     /// Its column.
     pub column: usize,
-    /// Its class: what is known of it.
+    /// Its CSS class, which shows its state.
     pub class: &'static str,
     /// Its symbol; empty for none.
     pub icon: &'static str,
@@ -80,13 +80,13 @@ pub struct Cell {
     pub label: String,
     /// What it means.
     pub title: String,
-    /// Where it leads.
+    /// The address of its link.
     pub href: String,
     /// How often it was signed, if more than once.
     pub times: Option<i64>,
     /// Whether a person decides here.
     pub is_person: bool,
-    /// Whether it stands for several nonces.
+    /// Whether it represents several nonces.
     pub is_fold: bool,
     nonces: (i64, i64),
 }
@@ -160,7 +160,7 @@ fn folded(cells: Vec<Cell>) -> Vec<Cell> {
     }
     let mut shown: Vec<Cell> = runs.into_iter().flat_map(fold).collect();
     let widths: usize = shown.iter().map(Cell::width).sum();
-    // What is open matters more than what is final.
+    // Open nonces matter more than final ones.
     let mut surplus = widths.saturating_sub(COLUMNS);
     while surplus > 0 && !shown.is_empty() {
         surplus = surplus.saturating_sub(shown.remove(0).width());

@@ -121,7 +121,7 @@ pub async fn sheet(
 pub async fn act(desk: Desk, Path((id, word)): Path<(String, String)>, form: Form) -> Result<Response> {
     let endpoint: Endpoint = desk.read(&format!("/v1/webhooks/endpoints/{id}")).await?;
     let response = act::carry_out(&desk, &form, &thing(&endpoint), act::find(ENDPOINT, &word)?).await?;
-    // What is removed has no page to return to.
+    // A removed endpoint has no page to return to.
     let removed = word == "remove" && response.status().is_redirection();
     Ok(if removed { desk.done(PATH, "The endpoint is removed.") } else { response })
 }
