@@ -269,7 +269,7 @@ mod tests {
             "off_01m861qsgyepnabzgkpvsv68pc",
             "4331230bbde314277941d8fe73b1901514aedfeed7cb1a65664fa35813042e94",
         ];
-        assert!(references.iter().all(|value| is_reference(value)));
+        assert!(references.iter().all(is_reference));
         assert!(
             ["60,000.00 EUR", "direct_payout", "2", "by order of the court of a_very_long_name"]
                 .iter()

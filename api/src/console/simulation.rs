@@ -52,6 +52,7 @@ pub struct OnChain {
 struct Transaction {
     from: String,
     gas_used: Option<i64>,
+    revert: Option<String>,
 }
 
 /// A balance before and after.
@@ -80,6 +81,17 @@ impl OnChain {
     pub fn of(&self, balance: &Balance) -> String {
         let signs = self.transactions.iter().any(|one| balance.account.as_ref() == Some(&one.from));
         format!("{}{}", balance.of(), if signs { ", of the signer" } else { "" })
+    }
+
+    /// What follows from a revert. A transaction that would revert is refused before it is signed, and the others are sent.
+    pub fn consequence(&self) -> String {
+        let tried = self.transactions.len();
+        match self.transactions.iter().filter(|one| one.revert.is_some()).count() {
+            failing if failing == tried => "It would be refused before it is signed: nothing would be sent.".to_owned(),
+            failing => {
+                format!("{failing} of {tried} transactions would be refused before signing, and the others sent.")
+            }
+        }
     }
 
     /// How many transactions, and their gas.
