@@ -34,6 +34,11 @@ const PAGES = {
   signers: "/console/signers",
   offerings: "/console/offerings",
   distribution: async (page) => { await page.goto("/console/distributions"); await page.locator("[data-row] a").first().click(); await page.waitForURL(/dist_/); },
+  // The newcomers register at the same moment, so their order is chance.
+  investors: async (page) => {
+    await page.goto("/console/investors");
+    await page.$eval("tbody", (body) => body.append(...[...body.rows].sort((a, b) => a.innerText.localeCompare(b.innerText))));
+  },
   webhook: "/console/webhooks/act/create",
   problem: "/console/nothing",
 };
