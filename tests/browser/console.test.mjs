@@ -138,6 +138,29 @@ for (const [scheme, size] of LOOKS) {
   });
 }
 
+test("an approval shows what it would do now, at which block, and the balances before and after", async () => {
+  await as("operator.b", async (page) => {
+    const open = async (action) => {
+      await page.goto("/console/approvals");
+      await page.locator("[data-row]", { hasText: action }).locator("a").click();
+      await page.locator("h2.sentence", { hasText: action }).waitFor();
+      return page.locator("#simulation");
+    };
+    const payout = await open("Payout");
+    assert.match(await payout.innerText(), /tried at block [\d,]+ .* ago[^]*It would succeed\. \d+ transactions?, [\d,]+ gas/);
+    const number = (text) => Number(text.replace("\u2212", "-").replace(/[,+]/g, "").replace("none", "0"));
+    const rows = await payout.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.innerText)));
+    const changes = rows.map((cells) => cells.map(number));
+    assert.ok(changes.length >= 3, JSON.stringify(rows));
+    for (const [before, after, change] of changes) assert.equal(Math.round((before + change - after) * 100), 0, JSON.stringify(rows));
+    assert.ok(changes[0][2] < 0, "the payer pays");
+    assert.equal(Math.round(changes.reduce((sum, [, , change]) => sum + change, 0) * 100), 0, "the holders get what the payer pays");
+    assert.match(await payout.locator("tbody tr").first().innerText(), /of the signer/);
+    const unfreeze = await open("Unfreeze");
+    assert.match(await unfreeze.innerText(), /It would succeed\.[^]*No balance changes\./);
+  });
+});
+
 test("what is selected is previewed, the list holds still meanwhile, and it is retried with one reason", async () => {
   const reason = "The cause was removed, so try again.";
   await as("operator", async (page) => {
@@ -258,29 +281,6 @@ test("a lane is paused and resumed beside its ruler", async () => {
     await page.waitForURL((url) => !url.pathname.includes("/act/"));
     await page.goto("/console/signers");
     assert.ok(await page.locator("a[href$='/act/pause']").count());
-  });
-});
-
-test("an approval shows what it would do now, at which block, and the balances before and after", async () => {
-  await as("operator.b", async (page) => {
-    const open = async (action) => {
-      await page.goto("/console/approvals");
-      await page.locator("[data-row]", { hasText: action }).locator("a").click();
-      await page.locator("h2.sentence", { hasText: action }).waitFor();
-      return page.locator("#simulation");
-    };
-    const payout = await open("Payout");
-    assert.match(await payout.innerText(), /tried at block [\d,]+ .* ago[^]*It would succeed\. \d+ transactions?, [\d,]+ gas/);
-    const number = (text) => Number(text.replace("\u2212", "-").replace(/[,+]/g, "").replace("none", "0"));
-    const rows = await payout.locator("tbody tr").evaluateAll((all) => all.map((row) => [...row.querySelectorAll("td")].map((cell) => cell.innerText)));
-    const changes = rows.map((cells) => cells.map(number));
-    assert.ok(changes.length >= 3, JSON.stringify(rows));
-    for (const [before, after, change] of changes) assert.equal(Math.round((before + change - after) * 100), 0, JSON.stringify(rows));
-    assert.ok(changes[0][2] < 0, "the payer pays");
-    assert.equal(Math.round(changes.reduce((sum, [, , change]) => sum + change, 0) * 100), 0, "the holders get what the payer pays");
-    assert.match(await payout.locator("tbody tr").first().innerText(), /of the signer/);
-    const unfreeze = await open("Unfreeze");
-    assert.match(await unfreeze.innerText(), /It would succeed\.[^]*No balance changes\./);
   });
 });
 
