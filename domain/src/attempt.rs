@@ -51,7 +51,7 @@ pub struct Attempt {
 
 /// Stores signed transactions. After this commit they can be on the wire.
 pub async fn insert(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
-    for portion in portions(attempts) {
+    for portion in portions(tx, attempts) {
         sql(
             "insert into attempts (chain_id, tx_hash, operation_id, position, cycle, number, kind, lane_id, nonce, raw,
                  gas_limit, max_fee_per_gas, max_priority_fee_per_gas, open, signed_at, sends)",
@@ -93,7 +93,7 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Attempt
 /// How many attempts each of these operations has, and how many of them were sent.
 pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64, i64)>> {
     let mut found = Vec::new();
-    for portion in portions(operation_ids) {
+    for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id, count(*), count(sent_at) from attempts where operation_id in (")
                 .list(portion)
@@ -126,7 +126,7 @@ pub async fn find(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<At
 /// The attempts with these hashes. Unknown hashes are left out.
 pub async fn find_all(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Attempt>> {
     let mut found = Vec::with_capacity(hashes.len());
-    for portion in portions(hashes) {
+    for portion in portions(tx, hashes) {
         found.extend(
             sql("select * from attempts where chain_id = ")
                 .value(chain_id)
@@ -143,7 +143,7 @@ pub async fn find_all(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec
 /// The hashes among these that are our attempts.
 pub async fn known(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Hex<B256>>> {
     let mut found = Vec::with_capacity(hashes.len());
-    for portion in portions(hashes) {
+    for portion in portions(tx, hashes) {
         found.extend(
             sql("select tx_hash from attempts where chain_id = ")
                 .value(chain_id)
@@ -172,7 +172,7 @@ async fn lock_rows(tx: &mut Tx, chain_id: i64, hashes: &[Hex<B256>]) -> Result<(
     if hashes.len() < 2 || !matches!(tx.conn, Conn::Postgres(_)) {
         return Ok(());
     }
-    for portion in portions(hashes) {
+    for portion in portions(tx, hashes) {
         sql("select tx_hash from attempts where chain_id = ")
             .value(chain_id)
             .push(" and tx_hash in (")
@@ -189,7 +189,7 @@ pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) ->
     let mut answers: Vec<&SendAnswer> = answers.iter().collect();
     answers.sort_by_key(|answer| answer.tx_hash);
     lock_rows(tx, chain_id, &answers.iter().map(|answer| Hex(answer.tx_hash)).collect::<Vec<_>>()).await?;
-    for portion in portions(&answers) {
+    for portion in portions(tx, &answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
             .with(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ", chain_id)
@@ -207,7 +207,7 @@ pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
         // The blocks of one commit are those of one chain.
         lock_rows(tx, first.chain_id, &attempts.iter().map(|attempt| attempt.tx_hash).collect::<Vec<_>>()).await?;
     }
-    for portion in portions(&attempts) {
+    for portion in portions(tx, &attempts) {
         let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
             from (")
         .values(portion, |a| (a.chain_id, a.tx_hash, a.block_number, a.block_hash, &a.receipt))
@@ -221,7 +221,7 @@ pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
 
 /// Closes all attempts of these nonces, because their outcome is final.
 pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
-    for portion in portions(nonces) {
+    for portion in portions(tx, nonces) {
         let hashes = sql("select a.chain_id, a.tx_hash from attempts a join (")
             .values(portion, |(lane_id, nonce)| (lane_id, nonce))
             .push(") as v on a.lane_id = v.column1 and a.nonce = v.column2 where a.open order by a.tx_hash");
@@ -229,7 +229,7 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
         let hashes = if matches!(tx.conn, Conn::Postgres(_)) { hashes.push(" for update of a") } else { hashes };
         let hashes = hashes.rows::<(i64, Hex<B256>)>(tx).await?;
         for chain in hashes.chunk_by(|a, b| a.0 == b.0) {
-            for portion in portions(chain) {
+            for portion in portions(tx, chain) {
                 sql("update attempts set open = false where chain_id = ")
                     .value(portion[0].0)
                     .push(" and tx_hash in (")
@@ -250,7 +250,7 @@ pub const UNFUNDED: &str = "insufficient_funds";
 pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<String>> {
     let refused: Vec<_> = answers.iter().filter(|a| a.answer.starts_with(UNFUNDED)).map(|a| Hex(a.tx_hash)).collect();
     let mut lanes = Vec::new();
-    for portion in portions(&refused) {
+    for portion in portions(tx, &refused) {
         let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
         let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
         for lane_id in of_these.scalars::<String>(tx).await? {

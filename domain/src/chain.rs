@@ -147,7 +147,7 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
 
 /// Adds canonical headers.
 pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Result<()> {
-    for portion in portions(headers) {
+    for portion in portions(tx, headers) {
         sql("insert into chain_blocks (chain_id, number, hash, parent_hash)")
             .values(portion, |h| (chain_id, h.number, h.hash, h.parent_hash))
             .push(

@@ -112,7 +112,7 @@ pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) ->
     .bind(chain_id)
     .rows::<(Hex<Address>, Kind)>(tx)
     .await?;
-    for portion in portions(targets) {
+    for portion in portions(tx, targets) {
         found.extend(
             sql("select address, kind from contracts where chain_id = ")
                 .value(chain_id)

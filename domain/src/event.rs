@@ -56,7 +56,7 @@ pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
         check(&e.name, &e.data)?;
         tx.recorder().record_event(&e.name, e.subject_type, &e.subject_id, &e.data);
     }
-    for portion in portions(events) {
+    for portion in portions(tx, events) {
         let ids: Vec<String> = portion.iter().map(|_| tx.new_id("evt")).collect();
         sql("insert into events (id, type, subject_type, subject_id, sequence, data, created_at)")
             .values(portion.iter().zip(&ids), |(e, id)| {

@@ -88,12 +88,12 @@ pub async fn owners(tx: &mut Tx, events: &[Event]) -> Result<HashMap<String, Sub
     }
     let mut found: HashMap<String, Subject> = HashMap::new();
     for (kind, statement) in OWNERS {
-        for portion in portions(by_type.get(kind).map_or(&[], Vec::as_slice)) {
+        for portion in portions(tx, by_type.get(kind).map_or(&[], Vec::as_slice)) {
             let rows = sql(statement).list(portion.iter().copied()).push(")").rows::<Subject>(tx).await?;
             found.extend(rows.into_iter().map(|subject| (subject.id.clone(), subject)));
         }
     }
-    for portion in portions(by_type.get("offering").map_or(&[], Vec::as_slice)) {
+    for portion in portions(tx, by_type.get("offering").map_or(&[], Vec::as_slice)) {
         let listed =
             sql("select o.id from offerings o where ").push(offering::listed_condition()).push(" and o.id in (");
         for id in listed.list(portion.iter().copied()).push(")").scalars::<String>(tx).await? {

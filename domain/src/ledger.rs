@@ -282,7 +282,7 @@ impl<'a> Ledger<'a> {
 
 /// Stores events and applies them to the ledgers, in chain order.
 pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
-    for portion in portions(events) {
+    for portion in portions(tx, events) {
         token_event::insert(tx, portion).await?;
     }
     let mut by_token: BTreeMap<&str, Vec<&TokenEvent>> = BTreeMap::new();

@@ -58,7 +58,7 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> 
 /// How many items each of these operations has.
 pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64)>> {
     let mut found = Vec::new();
-    for portion in portions(operation_ids) {
+    for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id, count(*) from operation_items where operation_id in (")
                 .list(portion)
@@ -85,7 +85,7 @@ pub async fn release(tx: &mut Tx, operation_id: &str) -> Result<()> {
 
 /// Frees the subjects of several operations.
 pub async fn release_all(tx: &mut Tx, operation_ids: &[&str]) -> Result<()> {
-    for portion in portions(operation_ids) {
+    for portion in portions(tx, operation_ids) {
         sql("update operation_items set live = ")
             .value(false)
             .push(" where operation_id in (")

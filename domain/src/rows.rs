@@ -1,17 +1,28 @@
 //! Statements over many rows, so that the cost of a commit does not grow with each row.
 
-/// Limit on the rows of one statement, as a power of two.
-const ROWS_LOG_MAX: u32 = 6;
+use crate::sql::Conn;
 
-/// Cuts rows into portions of 64, 32, 16 … 1. So there are few statement texts, and a connection keeps each of them prepared.
-pub fn portions<T>(rows: &[T]) -> impl Iterator<Item = &[T]> {
+/// Limit on the rows of one statement on SQLite, as a power of two.
+const ROWS_LOG_MAX: u32 = 6;
+/// Limit on the rows of one statement on PostgreSQL, which gets arrays: one text for any number of rows.
+const ARRAY_MAX: usize = 1_000;
+
+/// Cuts rows into portions for one statement each. On SQLite their sizes are 64, 32, 16 … 1: so there are few statement texts, and a
+/// connection keeps each of them prepared.
+pub fn portions<'a, T>(conn: &Conn, rows: &'a [T]) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
+    let has_arrays = matches!(conn, Conn::Postgres(_));
     let mut rest = rows;
     std::iter::from_fn(move || {
-        let size = 1usize << rest.len().checked_ilog2()?.min(ROWS_LOG_MAX);
-        let (portion, behind) = rest.split_at(size);
+        let (portion, behind) = rest.split_at(size(has_arrays, rest.len())?);
         rest = behind;
         Some(portion)
     })
+}
+
+/// The rows of the next portion; none if there are no more.
+fn size(has_arrays: bool, left: usize) -> Option<usize> {
+    let log = left.checked_ilog2()?;
+    Some(if has_arrays { left.min(ARRAY_MAX) } else { 1 << log.min(ROWS_LOG_MAX) })
 }
 
 #[cfg(test)]
@@ -19,11 +30,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_row_is_in_one_portion_and_sizes_are_powers_of_two() {
-        for count in 0..300 {
-            let rows: Vec<usize> = (0..count).collect();
-            assert_eq!(portions(&rows).flatten().copied().collect::<Vec<_>>(), rows);
-            assert!(portions(&rows).all(|p| p.len().is_power_of_two() && p.len() <= 64));
+    fn every_row_is_in_one_portion_and_sizes_without_arrays_are_powers_of_two() {
+        let cut = |has_arrays, count: usize| {
+            let mut left = count;
+            std::iter::from_fn(move || {
+                let next = size(has_arrays, left)?;
+                left -= next;
+                Some(next)
+            })
+            .collect::<Vec<_>>()
+        };
+        for count in 0..2_100 {
+            assert_eq!(cut(false, count).iter().sum::<usize>(), count);
+            assert!(cut(false, count).iter().all(|size| size.is_power_of_two() && *size <= 64));
+            assert_eq!(cut(true, count).iter().sum::<usize>(), count);
+            assert_eq!(cut(true, count).len(), count.div_ceil(1_000));
         }
     }
 }

@@ -79,7 +79,7 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Step>> 
 /// The steps of several operations, in order within each operation.
 pub async fn of_operations(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<Step>> {
     let mut found = Vec::with_capacity(operation_ids.len());
-    for portion in portions(operation_ids) {
+    for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select * from operation_steps where operation_id in (")
                 .list(portion)
@@ -94,7 +94,7 @@ pub async fn of_operations(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<St
 /// The operations among these that have exactly one step.
 pub async fn singles(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<String>> {
     let mut found = Vec::with_capacity(operation_ids.len());
-    for portion in portions(operation_ids) {
+    for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id from operation_steps where operation_id in (")
                 .list(portion)
@@ -113,7 +113,7 @@ pub async fn save(tx: &mut Tx, step: &Step, read: State) -> Result<()> {
 
 /// Writes the changed columns if all steps are still in the state that was read.
 pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
-    for portion in portions(steps) {
+    for portion in portions(tx, steps) {
         let rows = sql("update operation_steps
             set state = v.column3, outcome = v.column4, lane_id = v.column5, nonce = v.column6,
                 gas_limit = v.column7, tx_hash = v.column8, block_number = v.column9, block_hash = v.column10,

@@ -58,7 +58,7 @@ pub struct TokenEvent {
 /// The number of stored events of each of these transactions, by token.
 pub async fn counts(tx: &mut Tx, hashes: &[B256]) -> Result<Vec<(B256, String, i64)>> {
     let mut counts = Vec::new();
-    for portion in portions(hashes) {
+    for portion in portions(tx, hashes) {
         let some = sql("select tx_hash, offering_id, count(distinct log_index) from token_events where tx_hash in (")
             .list(portion.iter().copied().map(Hex))
             .push(") group by tx_hash, offering_id")

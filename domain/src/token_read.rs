@@ -102,7 +102,7 @@ pub async fn with_chain(tx: &mut Tx, chain_id: i64, most: i64) -> Result<Vec<Cur
 /// The positions of those contracts that are our tokens.
 pub async fn among(tx: &mut Tx, chain_id: i64, contracts: &[Address]) -> Result<Vec<Cursor>> {
     let mut found = Vec::new();
-    for portion in portions(contracts) {
+    for portion in portions(tx, contracts) {
         let some = sql("select * from token_places where chain_id = ")
             .value(chain_id)
             .push(" and token_address in (")
@@ -152,7 +152,7 @@ pub async fn apply(
     // While catching up, a commit can end below the position of some tokens; they must not go back.
     let behind: Vec<&Cursor> = apart.iter().filter(|token| token.block_number <= up_to).collect();
     let joins = if up_to == reached { ", pace = 'chain'" } else { "" };
-    for portion in portions(&behind) {
+    for portion in portions(tx, &behind) {
         let rows = sql("update token_cursors set block_number = ")
             .value(up_to)
             .with(", read_at = ", now)

@@ -87,12 +87,12 @@ async fn people(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<V
     let owners = subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id].into_iter().flatten());
     let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
     let mut found: Vec<Person> = Vec::new();
-    for portion in portions(&owners.into_iter().collect::<Vec<_>>()) {
+    for portion in portions(tx, &owners.into_iter().collect::<Vec<_>>()) {
         let staff = "u.roles like '%operator%' or (s.user_id is not null
             and (u.roles like '%admin%' or u.roles like '%auditor%' or ";
         found.extend(belonging_to(reachable(staff), portion).push(")))").rows::<Person>(tx).await?);
     }
-    for portion in portions(&endpoint_owners.into_iter().collect::<Vec<_>>()) {
+    for portion in portions(tx, &endpoint_owners.into_iter().collect::<Vec<_>>()) {
         found.extend(belonging_to(reachable(""), portion).push(")").rows::<Person>(tx).await?);
     }
     if event_subject::any_for_members(events, subjects) {

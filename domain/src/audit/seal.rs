@@ -31,7 +31,7 @@ pub async fn chain_entries(tx: &mut Tx, limit: i64) -> Result<usize> {
         seals.push((position, &line.id, std::mem::replace(&mut hash, next.clone()), next));
     }
     let (mut sealed, mut taken) = (0, 0);
-    for portion in portions(&seals) {
+    for portion in portions(tx, &seals) {
         sealed += sql("insert into audit_seals (position, audit_id, prev_hash, hash)")
             .values(portion, |(position, id, previous, hash)| (position, *id, previous, hash))
             .push(" on conflict do nothing")

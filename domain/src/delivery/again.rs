@@ -81,7 +81,7 @@ pub async fn recover_page(tx: &mut Tx, endpoint_id: &str, limit: i64) -> Result<
     let fits = |event: &&Event| wants(&endpoint, event, subjects.get(&event.subject_id));
     let wanted: Vec<_> = events.iter().filter(fits).map(|event| (&endpoint, event)).collect();
     let now = tx.now();
-    for portion in crate::rows::portions(&wanted) {
+    for portion in crate::rows::portions(tx, &wanted) {
         sql("update webhook_deliveries set status = 'pending', tries = 0, next_attempt_at = ")
             .value(now)
             .with(" where endpoint_id = ", endpoint_id)

@@ -84,7 +84,7 @@ async fn sent_lately(tx: &mut Tx, endpoint_id: &str, now: DateTime<Utc>) -> Resu
 
 async fn bodies(tx: &mut Tx, deliveries: &[Delivery]) -> Result<HashMap<String, String>> {
     let mut bodies = HashMap::new();
-    for portion in crate::rows::portions(deliveries) {
+    for portion in crate::rows::portions(tx, deliveries) {
         let found = sql("select event_id, body from webhook_messages where event_id in (");
         let found = found.list(portion.iter().map(|delivery| &delivery.event_id)).push(")");
         bodies.extend(found.rows::<(String, String)>(tx).await?);

@@ -81,7 +81,7 @@ pub(super) async fn insert(
     let mut events: Vec<&Event> = wanted.iter().map(|(_, event)| *event).collect();
     events.dedup_by(|a, b| a.id == b.id);
     message::store(tx, &events, subjects).await?;
-    for portion in portions(wanted) {
+    for portion in portions(tx, wanted) {
         let ids: Vec<String> = portion.iter().map(|_| tx.new_id("dlv")).collect();
         sql("insert into webhook_deliveries (id, endpoint_id, event_id, event_type, status, attempts, tries, next_attempt_at,
              created_at, updated_at)")
@@ -126,7 +126,7 @@ async fn endpoints(tx: &mut Tx, events: &[&Event], subjects: &HashMap<String, Su
         subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id, &s.endpoint_owner].into_iter().flatten());
     let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
     let mut endpoints = Vec::new();
-    for portion in portions(&owners.into_iter().collect::<Vec<_>>()) {
+    for portion in portions(tx, &owners.into_iter().collect::<Vec<_>>()) {
         let found = sql("select * from webhook_endpoints where status = 'enabled' and owner in (")
             .list(portion.iter().copied());
         endpoints.extend(found.push(")").rows::<Endpoint>(tx).await?);

@@ -67,7 +67,7 @@ pub(super) async fn store(tx: &mut Tx, events: &[&Event], subjects: &HashMap<Str
     let now = tx.now();
     let bodies = events.iter().map(|event| Ok((&event.id, body(event, subjects.get(&event.subject_id))?)));
     let bodies = bodies.collect::<Result<Vec<_>>>()?;
-    for portion in portions(&bodies) {
+    for portion in portions(tx, &bodies) {
         sql("insert into webhook_messages (event_id, body, created_at)")
             .values(portion, |(id, body)| (*id, body, now))
             .push(" on conflict (event_id) do nothing")

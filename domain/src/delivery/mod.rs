@@ -167,7 +167,7 @@ pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
         .bind((oldest, limit))
         .scalars::<String>(tx)
         .await?;
-    for portion in crate::rows::portions(&ids) {
+    for portion in crate::rows::portions(tx, &ids) {
         sql("delete from webhook_attempts where delivery_id in (").list(portion).push(")").execute(tx).await?;
         sql("delete from webhook_deliveries where id in (").list(portion).push(")").execute(tx).await?;
     }

@@ -60,7 +60,7 @@ pub async fn store(tx: &mut Tx, endpoint_id: &str, outcomes: &[Outcome]) -> Resu
 }
 
 async fn insert_attempts(tx: &mut Tx, outcomes: &[Outcome]) -> Result<()> {
-    for portion in portions(outcomes) {
+    for portion in portions(tx, outcomes) {
         let ids: Vec<String> = portion.iter().map(|_| tx.new_id("att")).collect();
         sql("insert into webhook_attempts (id, delivery_id, endpoint_id, number, status_code, fault, latency_milliseconds, response,
              created_at)")
@@ -77,7 +77,7 @@ async fn insert_attempts(tx: &mut Tx, outcomes: &[Outcome]) -> Result<()> {
 /// What was accepted is accepted, also if the claim expired meanwhile and another process sends it again.
 async fn set_delivered(tx: &mut Tx, delivered: &[&Outcome]) -> Result<()> {
     let now = tx.now();
-    for portion in portions(delivered) {
+    for portion in portions(tx, delivered) {
         sql("update webhook_deliveries set status = 'delivered', next_attempt_at = null, updated_at = ")
             .value(now)
             .push(" where status in ('delivering', 'retrying', 'failed') and id in (")

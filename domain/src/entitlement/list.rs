@@ -162,7 +162,7 @@ pub async fn totals(tx: &mut Tx, distribution_id: &str) -> Result<Totals> {
 /// The totals of several distributions by id. Distributions without entitlements are left out.
 pub async fn totals_of(tx: &mut Tx, distribution_ids: &[&str]) -> Result<BTreeMap<String, Totals>> {
     let mut all = BTreeMap::<String, Totals>::new();
-    for portion in portions(distribution_ids) {
+    for portion in portions(tx, distribution_ids) {
         let sums = sql("select distribution_id, status, count(*), cast(sum(gross) as bigint),
                 cast(sum(withholding) as bigint), cast(sum(net) as bigint)
              from entitlements where distribution_id in (")

@@ -213,7 +213,7 @@ pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
 /// The investors of these verified wallets, and whether the identity of each is approved now.
 pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, (String, bool)>> {
     let mut found = HashMap::with_capacity(wallets.len());
-    for portion in portions(wallets) {
+    for portion in portions(tx, wallets) {
         let rows = sql("select w.address, i.id, i.kyc_status
             from wallets w join investors i on i.id = w.investor_id
             where w.verified_at is not null and w.address in (")

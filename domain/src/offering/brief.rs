@@ -29,7 +29,7 @@ pub struct Brief {
 /// These offerings.
 pub async fn briefs(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Brief>> {
     let mut found = Vec::with_capacity(ids.len());
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         found.extend(
             sql("select o.id, o.name, o.status, o.template, o.minimum_investment, o.currency, o.token_symbol,
                     o.opens_at, o.closes_at, o.cover_image_url, i.name as issuer_name

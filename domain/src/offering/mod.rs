@@ -166,7 +166,7 @@ pub struct Named {
 /// The names of these offerings.
 pub async fn named(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Named>> {
     let mut found = Vec::new();
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         found.extend(
             sql("select id, name, token_symbol, token_decimals from offerings where id in (")
                 .list(portion)

@@ -48,7 +48,7 @@ pub(super) struct Line<'a> {
 /// Writes entries of the history, and an event for each.
 pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
     let now = tx.now();
-    for portion in portions(lines) {
+    for portion in portions(tx, lines) {
         sql("insert into operation_history (operation_id, version, cycle, from_status, to_status, at, actor, reason)")
             .values(portion, |Line { op, from, actor, reason }| {
                 (&op.id, op.version, op.cycle, *from, op.status, now, *actor, reason)

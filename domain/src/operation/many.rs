@@ -14,7 +14,7 @@ use crate::sql::sql;
 /// The operations with these ids, in no particular order. Unknown ids are left out.
 pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Operation>> {
     let mut found = Vec::with_capacity(ids.len());
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         found
             .extend(sql("select * from operations where id in (").list(portion).push(")").rows::<Operation>(tx).await?);
     }
@@ -24,7 +24,7 @@ pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Operation>> {
 /// The present versions of these operations.
 pub async fn versions(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
     let mut found = Vec::with_capacity(ids.len());
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         found.extend(
             sql("select id, version from operations where id in (")
                 .list(portion)
@@ -39,7 +39,7 @@ pub async fn versions(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
 /// The chains of these operations. Unknown ids are left out.
 pub async fn chains(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
     let mut found = Vec::with_capacity(ids.len());
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         found.extend(
             sql("select id, chain_id from operations where id in (")
                 .list(portion)
@@ -54,7 +54,7 @@ pub async fn chains(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
 /// Parks pending operations on a cause: nothing wakes them before it ends. The versions stay. Operations that were signed meanwhile are
 /// skipped.
 pub async fn park(tx: &mut Tx, ids: &[&str], cause: &str) -> Result<()> {
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         sql("update operations set next_action_at = null, blocked_reason = ")
             .value(cause)
             .push(" where status = 'pending' and id in (")
@@ -107,7 +107,7 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
         op.version += 1;
         op.updated_at = now;
     }
-    for portion in portions(ops) {
+    for portion in portions(tx, ops) {
         let rows = sql("update operations
             set version = v.column2, status = v.column3, resolution = v.column4, lane_id = v.column5,
                 live_key = v.column6, cycle = v.column7, faults = v.column8, next_action_at = v.column9,
@@ -152,7 +152,7 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
 /// skipped. Returns the ids of the others.
 pub async fn postpone_all(tx: &mut Tx, ops: &[Operation], at: DateTime<Utc>) -> Result<Vec<String>> {
     let mut moved = Vec::with_capacity(ops.len());
-    for portion in portions(ops) {
+    for portion in portions(tx, ops) {
         moved.extend(
             sql("update operations set next_action_at = ")
                 .value(at)

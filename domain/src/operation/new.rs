@@ -61,11 +61,11 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
 pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operation>> {
     let named: Vec<(String, &NewOperation)> = all.iter().map(|new| (tx.new_id("op"), new)).collect();
     let mut inserted = Vec::with_capacity(all.len());
-    for portion in portions(&named) {
+    for portion in portions(tx, &named) {
         inserted.extend(insert_rows(tx, portion).await?);
     }
     let steps: Vec<(&str, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
-    for portion in portions(&steps) {
+    for portion in portions(tx, &steps) {
         sql("insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash,
                  state, chain_id)")
         .values(portion, |(id, chain_id, position, step)| {

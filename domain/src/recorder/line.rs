@@ -45,7 +45,7 @@ impl Entry {
 
 /// Writes the entries of a transaction into that transaction.
 pub(crate) async fn write(conn: &mut Conn, entries: &[Entry]) -> Result<()> {
-    for portion in portions(entries) {
+    for portion in portions(conn, entries) {
         sql("insert into audit_log (id, at, actor, actor_kind, session_id, ip, action, object_type, object_id, detail,
                  request_id)")
         .values(portion, |line| {

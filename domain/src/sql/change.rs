@@ -64,6 +64,6 @@ impl From<Change> for Sql {
             let set: Vec<_> = names.iter().zip(1..).map(|(name, number)| format!("{name} = ${number}")).collect();
             write!(text, "update {table} set {}", set.join(", "))
         };
-        Self { text: text.into(), values }
+        Self { text: text.into(), values, batches: Vec::new() }
     }
 }

@@ -8,6 +8,7 @@
 //! compiled once.
 
 mod answer;
+mod batch;
 mod change;
 mod columns;
 mod value;
@@ -26,6 +27,7 @@ use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 use crate::Result;
 use answer::ANSWER;
 pub use answer::answered;
+use batch::Batch;
 pub use change::{Change, insert_into, update_table};
 pub use value::{Bind, ToSql, Value};
 
@@ -43,6 +45,7 @@ pub enum Conn {
 pub struct Sql {
     text: Cow<'static, str>,
     values: Vec<Value>,
+    batches: Vec<Batch>,
 }
 
 /// A type that a row of either engine can be read as.
@@ -58,7 +61,7 @@ enum ByEngine<S, P> {
 
 /// A statement. The text is a constant, so that no input can become part of it.
 pub const fn sql(text: &'static str) -> Sql {
-    Sql { text: Cow::Borrowed(text), values: Vec::new() }
+    Sql { text: Cow::Borrowed(text), values: Vec::new(), batches: Vec::new() }
 }
 
 /// A set of words as text: `('pending', 'submitted')`.
@@ -112,20 +115,19 @@ impl Sql {
         self.with(" limit ", limit).with_some(" offset ", (offset > 0).then_some(offset))
     }
 
-    /// Adds the placeholders of several values, with commas between them.
-    pub fn list<V: ToSql>(mut self, values: impl IntoIterator<Item = V>) -> Self {
-        for (at, value) in values.into_iter().enumerate() {
-            self = self.with(if at == 0 { "" } else { ", " }, value);
-        }
-        self
+    /// Adds the elements of a set behind `in (`.
+    pub fn list<V: ToSql>(self, elements: impl IntoIterator<Item = V>) -> Self {
+        self.batch(Batch::set(elements))
     }
 
-    /// Adds `values (…), (…)`: one tuple for each row.
-    pub fn values<R, B: Bind>(mut self, rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
-        for (at, row) in rows.into_iter().enumerate() {
-            self = self.push(if at == 0 { " values (" } else { ", (" }).placeholders(columns(row)).push(")");
-        }
-        self
+    /// Adds rows as `values (…), (…)` would: their columns are `column1`, `column2` and so on.
+    pub fn values<R, B: Bind>(self, rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
+        self.batch(Batch::rows(rows, columns))
+    }
+
+    fn batch(mut self, batch: Batch) -> Self {
+        self.batches.push(batch);
+        self.push(batch::MARK)
     }
 
     fn placeholders(mut self, values: impl Bind) -> Self {
@@ -215,11 +217,15 @@ impl Sql {
         })
     }
 
-    fn for_sqlite(self) -> Result<Query<'static, Sqlite, SqliteArguments>> {
+    fn for_sqlite(mut self) -> Result<Query<'static, Sqlite, SqliteArguments>> {
+        batch::spread(&mut self.text, &mut self.values, self.batches);
         Ok(sqlx::query_with(AssertSqlSafe(self.text), value::arguments(self.values)?))
     }
 
-    fn for_postgres(self) -> Result<Query<'static, Postgres, PgArguments>> {
-        Ok(sqlx::query_with(AssertSqlSafe(self.text), value::arguments(self.values)?))
+    fn for_postgres(mut self) -> Result<Query<'static, Postgres, PgArguments>> {
+        let bound = self.values.len();
+        let mut arguments = value::arguments(self.values)?;
+        batch::gather(&mut self.text, &mut arguments, bound, self.batches)?;
+        Ok(sqlx::query_with(AssertSqlSafe(self.text), arguments))
     }
 }

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use chrono::{DateTime, Utc};
 use serde::Serialize;
 use serde_json::json;
+use sqlx::postgres::PgArguments;
 use sqlx::types::Json;
 use sqlx::{Arguments, Encode, Type};
 
@@ -36,6 +37,42 @@ impl Value {
             Self::Bytes(_) | Self::Invalid(_) => serde_json::Value::Null,
         }
     }
+
+    /// The name of its type on PostgreSQL.
+    pub(super) const fn type_name(&self) -> &'static str {
+        match self {
+            Self::Text(_) | Self::Invalid(_) => "text",
+            Self::Int(_) => "bigint",
+            Self::Bool(_) => "boolean",
+            Self::Time(_) => "timestamptz",
+            Self::Bytes(_) => "bytea",
+            Self::Json(_) => "jsonb",
+        }
+    }
+
+    /// Adds a column of values of this one's type as one array.
+    pub(super) fn add_array(&self, arguments: &mut PgArguments, column: Vec<Self>) -> Result<()> {
+        macro_rules! array {
+            ($variant:ident) => {{
+                let held = column.into_iter().map(|value| match value {
+                    Self::$variant(held) => Ok(held),
+                    Self::Invalid(why) => Err(why),
+                    other => Err(format!("{} in a column of {}", other.type_name(), self.type_name())),
+                });
+                held.collect::<Result<Vec<_>, String>>().map_err(Into::into).and_then(|held| arguments.add(held))
+            }};
+        }
+        let added = match self {
+            Self::Text(_) => array!(Text),
+            Self::Int(_) => array!(Int),
+            Self::Bool(_) => array!(Bool),
+            Self::Time(_) => array!(Time),
+            Self::Bytes(_) => array!(Bytes),
+            Self::Json(_) => array!(Json),
+            Self::Invalid(why) => Err(why.clone().into()),
+        };
+        Ok(added.map_err(sqlx::Error::Encode)?)
+    }
 }
 
 /// A type that a column can hold.
@@ -51,6 +88,9 @@ pub trait ToSql {
 pub trait Bind {
     /// Adds the values.
     fn bind_to(self, values: &mut Vec<Value>);
+
+    /// Adds the null of each.
+    fn nulls(values: &mut Vec<Value>);
 }
 
 macro_rules! to_sql {
@@ -105,6 +145,10 @@ impl<T: ToSql> Bind for T {
     fn bind_to(self, values: &mut Vec<Value>) {
         values.push(self.to_sql());
     }
+
+    fn nulls(values: &mut Vec<Value>) {
+        values.push(T::NULL);
+    }
 }
 
 macro_rules! bind_tuples {
@@ -115,6 +159,10 @@ macro_rules! bind_tuples {
                 #[allow(non_snake_case)]
                 let ($first, $($rest,)*) = self;
                 values.extend([$first.to_sql(), $($rest.to_sql()),*]);
+            }
+
+            fn nulls(values: &mut Vec<Value>) {
+                values.extend([$first::NULL, $($rest::NULL),*]);
             }
         }
         bind_tuples!($($rest)*);

@@ -142,7 +142,7 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
 /// Stores the results of the rules for each of these subscriptions. A later mint replaces them.
 pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Result<()> {
     let now = tx.now();
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
                  created_at)")
         .values(portion, |id| (*id, "mint", RULES_VERSION, Json(checks), Json(json!([])), now))
@@ -181,7 +181,7 @@ pub struct FinalMint<'a> {
 /// Marks the subscriptions of a page as minted. Only the commit that confirms the mint calls it.
 pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &FinalMint<'_>) -> Result<()> {
     let now = tx.now();
-    for portion in portions(ids) {
+    for portion in portions(tx, ids) {
         let minted = sql("update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ")
             .value(m.operation_id)
             .with(", mint_tx_hash = ", Hex(m.tx_hash))

@@ -1,0 +1,110 @@
+//! Many rows in one statement. PostgreSQL takes each column as one array: the text is the same for any number of rows, so it is prepared
+//! once. SQLite takes a placeholder for each value, because it reads an array (as JSON) three times slower than it prepares a text.
+
+use std::borrow::Cow;
+
+use sqlx::postgres::PgArguments;
+
+use super::value::{Bind, ToSql, Value};
+use crate::Result;
+
+/// Stands in a text for a batch until the database is known.
+pub(super) const MARK: char = '\u{1}';
+
+/// The rows of a statement, or the elements of a set.
+#[derive(Clone, Debug)]
+pub(super) struct Batch {
+    /// The null of each column.
+    nulls: Vec<Value>,
+    /// One row after the other.
+    values: Vec<Value>,
+    /// Whether `in (` stands before them.
+    is_set: bool,
+}
+
+impl Batch {
+    pub(super) fn rows<R, B: Bind>(rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
+        let (mut nulls, mut values) = (Vec::new(), Vec::new());
+        B::nulls(&mut nulls);
+        rows.into_iter().for_each(|row| columns(row).bind_to(&mut values));
+        Self { nulls, values, is_set: false }
+    }
+
+    pub(super) fn set<V: ToSql>(elements: impl IntoIterator<Item = V>) -> Self {
+        Self { is_set: true, ..Self::rows(elements, |element| element) }
+    }
+
+    /// One placeholder for each value, behind those that have one already.
+    fn write_each(&self, text: &mut String, bound: usize) {
+        let placeholders = |from: usize, count: usize| {
+            (from + 1..=from + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
+        };
+        let width = self.nulls.len();
+        let rows = (0..self.values.len()).step_by(width);
+        let rows: Vec<_> = rows.map(|at| format!("({})", placeholders(bound + at, width))).collect();
+        *text += &match rows.as_slice() {
+            _ if self.is_set => placeholders(bound, self.values.len()),
+            [] => format!(" select * from (values ({})) where 1 = 0", vec!["null"; width].join(", ")),
+            rows => format!(" values {}", rows.join(", ")),
+        };
+    }
+
+    /// One placeholder for each column.
+    fn write_arrays(&self, text: &mut String, bound: usize) -> Result<()> {
+        let arrays: Vec<_> =
+            self.nulls.iter().zip(bound + 1..).map(|(null, n)| format!("${n}::{}[]", null.type_name())).collect();
+        let arrays = arrays.join(", ");
+        if !self.is_set {
+            let names = (1..=self.nulls.len()).map(|n| format!("column{n}")).collect::<Vec<_>>().join(", ");
+            *text += &format!(" select {names} from unnest({arrays}) as u ({names})");
+            return Ok(());
+        }
+        let missing = || sqlx::Error::Encode("a list stands behind `in (`".into());
+        let before = text.strip_suffix("in (").ok_or_else(missing)?;
+        let (before, operator) = before.strip_suffix("not ").map_or((before, "= any"), |before| (before, "<> all"));
+        *text = format!("{before}{operator} ({arrays}");
+        Ok(())
+    }
+}
+
+/// Writes each batch into the text, and adds its values.
+pub(super) fn spread(text: &mut Cow<'static, str>, values: &mut Vec<Value>, batches: Vec<Batch>) {
+    let Some((mut whole, rest)) = parts(text, &batches) else { return };
+    for (batch, behind) in batches.into_iter().zip(rest) {
+        batch.write_each(&mut whole, values.len());
+        values.extend(batch.values);
+        whole += &behind;
+    }
+    *text = whole.into();
+}
+
+/// Writes each batch into the text, and adds its columns, behind the arguments that are bound already.
+pub(super) fn gather(
+    text: &mut Cow<'static, str>,
+    arguments: &mut PgArguments,
+    mut bound: usize,
+    batches: Vec<Batch>,
+) -> Result<()> {
+    let Some((mut whole, rest)) = parts(text, &batches) else { return Ok(()) };
+    for (batch, behind) in batches.into_iter().zip(rest) {
+        batch.write_arrays(&mut whole, bound)?;
+        let width = batch.nulls.len();
+        bound += width;
+        let mut columns: Vec<Vec<Value>> = vec![Vec::with_capacity(batch.values.len() / width); width];
+        for (at, value) in batch.values.into_iter().enumerate() {
+            columns[at % width].push(value);
+        }
+        for (null, column) in batch.nulls.iter().zip(columns) {
+            null.add_array(arguments, column)?;
+        }
+        whole += &behind;
+    }
+    *text = whole.into();
+    Ok(())
+}
+
+/// The text before the first batch, and what stands behind each. None without a batch: a constant text is not copied.
+fn parts(text: &str, batches: &[Batch]) -> Option<(String, Vec<String>)> {
+    let mut parts = text.split(MARK).map(str::to_owned);
+    if batches.is_empty() { None } else { Some((parts.next()?, parts.collect())) }
+}
