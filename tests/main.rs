@@ -14,6 +14,7 @@ mod audit_anchor;
 mod audit_engine;
 mod audit_facts;
 mod backup;
+mod batches;
 mod bulk_retry;
 mod cancel;
 mod chain_history;

@@ -47,8 +47,8 @@ const SQLITE_BEGIN_UNSYNCED: &str = "begin immediate";
 const SQLITE_LOG_PAGES: &str = "8192";
 /// The writer's cache, in KiB. The driver's default of 2 MiB holds less than the indexes of one busy table.
 const SQLITE_WRITER_CACHE: &str = "-32768";
-/// Statements that a connection to a file keeps prepared. The engine's loops alone have more than the driver's default.
-const SQLITE_STATEMENTS: usize = 500;
+/// Statements that a connection keeps prepared. The engine's loops alone have more than the driver's default.
+const STATEMENTS: usize = 500;
 
 /// A database with the clock and the id source of everything written to it.
 #[derive(Clone, Debug)]
@@ -117,7 +117,7 @@ impl Db {
         if url.starts_with("postgres") {
             // A process that is stopped inside a transaction must not keep its row locks for longer than a lease. JIT is off because no
             // statement here is long enough to be worth compiling, and compiling takes half a second.
-            let options = PgConnectOptions::from_str(url)?.options([
+            let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(STATEMENTS).options([
                 ("statement_timeout", "30000"),
                 ("idle_in_transaction_session_timeout", "10000"),
                 ("synchronous_commit", "on"),
@@ -133,7 +133,7 @@ impl Db {
             .busy_timeout(Duration::from_secs(10))
             .journal_mode(SqliteJournalMode::Wal)
             .pragma("wal_autocheckpoint", SQLITE_LOG_PAGES)
-            .statement_cache_capacity(SQLITE_STATEMENTS)
+            .statement_cache_capacity(STATEMENTS)
             .synchronous(SqliteSynchronous::Normal);
         let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
         if !in_memory {

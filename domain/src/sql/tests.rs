@@ -91,15 +91,57 @@ fn placeholders_count_on_from_the_values_that_are_bound_already() {
         .bind("a")
         .with_some(" and number > ", None::<i64>)
         .with_some(" and number < ", Some(7))
-        .push(" and word in (")
-        .list(["x", "y"])
-        .push(")")
         .page(20, 0);
-    assert_eq!(query.text, "select * from things where id = $1 and number < $2 and word in ($3, $4) limit $5");
-    assert_eq!(query.values.len(), 5);
+    assert_eq!(query.text, "select * from things where id = $1 and number < $2 limit $3");
+    assert_eq!(query.values.len(), 3);
     assert!(sql("").page(20, 40).text.ends_with(" offset $2"));
     let change: Sql = update_table("things").set("number", 1).set("flag", false).with(" where id = ", "a");
     assert_eq!(change.text, "update things set number = $1, flag = $2 where id = $3");
+}
+
+#[test]
+fn a_batch_has_a_placeholder_for_each_value_or_for_each_column() {
+    let rows = [("a", 1_i64), ("b", 2)];
+    let query = || {
+        sql("update things set number = v.column2 from (")
+            .values(rows, |row| row)
+            .push(") as v where id = v.column1 and word not in (")
+            .list(["x", "y", "z"])
+            .with(") and number < ", 9)
+            .push(" and id in (")
+            .list(["q"])
+            .push(")")
+    };
+    let mut each = query();
+    batch::spread(&mut each.text, &mut each.values, each.batches);
+    assert_eq!(
+        each.text,
+        "update things set number = v.column2 from ( values ($2, $3), ($4, $5)) as v where id = v.column1 \
+         and word not in ($6, $7, $8) and number < $1 and id in ($9)"
+    );
+    let order = [9.to_sql(), "a".to_sql(), 1.to_sql(), "b".to_sql(), 2.to_sql()];
+    assert_eq!(each.values[..5], order);
+    let (mut arrays, mut arguments) = (query(), PgArguments::default());
+    batch::gather(&mut arrays.text, &mut arguments, arrays.values.len(), arrays.batches).unwrap();
+    assert_eq!(
+        arrays.text,
+        "update things set number = v.column2 from ( select column1, column2 from unnest($2::text[], $3::bigint[]) \
+         as u (column1, column2)) as v where id = v.column1 and word <> all ($4::text[]) and number < $1 \
+         and id = any ($5::text[])"
+    );
+}
+
+#[tokio::test]
+async fn a_batch_without_rows_changes_and_finds_nothing() {
+    let mut tx = open().await;
+    let none: [(&str, i64); 0] = [];
+    let inserted = sql("insert into things (id, number)").values(none, |row| row).execute(&mut tx).await.unwrap();
+    assert_eq!(inserted, 0);
+    insert_into("things").set("id", "a").execute(&mut tx).await.unwrap();
+    for (text, expected) in [("id in (", 0), ("id not in (", 1)] {
+        let count = sql("select count(*) from things where ").push(text).list::<&str>([]).push(")");
+        assert_eq!(count.scalar::<i64>(&mut tx).await.unwrap(), expected);
+    }
 }
 
 #[test]

@@ -1,0 +1,126 @@
+//! Many rows in one statement: the same rows on both databases, and on PostgreSQL one text for any number of them.
+
+use chrono::{DateTime, Utc};
+use muniment_domain::clock::Clock;
+use muniment_domain::column::Dec;
+use muniment_domain::db::Tx;
+use muniment_domain::operation;
+use muniment_domain::sql::sql;
+use serde_json::{Value, json};
+use sqlx::types::Json;
+use world::{Database, Engine, on_both_databases};
+
+use crate::installation::open_at;
+
+const TABLE: &str =
+    "create table things (id text primary key, number bigint, flag boolean, at timestamptz, bytes bytea,
+    fields jsonb, large text, word text)";
+const READ: &str = "select id, number, flag, at, bytes, fields, large, word from things order by id";
+/// Words that mean something in a literal, in an array or in JSON.
+const WORDS: [&str; 8] = ["", "null", "{a,b}", "it's", "\\", "\"quoted\"", "ü€𝄞", "$1, $2"];
+
+type Thing = (
+    String,
+    Option<i64>,
+    Option<bool>,
+    Option<DateTime<Utc>>,
+    Option<Vec<u8>>,
+    Option<Json<Value>>,
+    Option<Dec<u128>>,
+    Option<String>,
+);
+
+/// The thing with this number. Each column is null in another row.
+fn thing(number: i64) -> Thing {
+    let at = DateTime::from_timestamp_micros(1_700_000_000_123_456 + number).unwrap();
+    let word = WORDS[number as usize % WORDS.len()];
+    let is_there = |column: i64| number % 9 != column;
+    (
+        format!("{number:04}"),
+        is_there(1).then_some(i64::MIN + number),
+        is_there(2).then_some(number % 2 == 0),
+        is_there(3).then_some(at),
+        is_there(4).then(|| number.to_be_bytes().to_vec()),
+        is_there(5).then(|| Json(json!({ "b": [1, null, word], "a": number }))),
+        is_there(6).then_some(Dec(u128::MAX - number as u128)),
+        is_there(7).then(|| word.to_owned()),
+    )
+}
+
+async fn insert(tx: &mut Tx, things: &[Thing]) -> u64 {
+    sql("insert into things (id, number, flag, at, bytes, fields, large, word)")
+        .values(things, |(id, number, flag, at, bytes, fields, large, word)| {
+            (id, *number, *flag, *at, bytes, fields, *large, word)
+        })
+        .execute(tx)
+        .await
+        .unwrap()
+}
+
+/// Takes number and fields from each thing.
+async fn update(tx: &mut Tx, things: &[Thing]) -> u64 {
+    sql("update things set number = v.column2, fields = v.column3, at = v.column4 from (")
+        .values(things, |(id, _, _, at, ..)| (id, None::<i64>, None::<Json<Value>>, *at))
+        .with(") as v where things.id = v.column1 and things.id >= ", "0000")
+        .execute(tx)
+        .await
+        .unwrap()
+}
+
+async fn among(tx: &mut Tx, condition: &'static str, ids: &[&str]) -> Vec<String> {
+    let found = sql("select id from things where id >= $1 and id ").bind("0000").push(condition).list(ids);
+    found.push(") order by id").scalars(tx).await.unwrap()
+}
+
+on_both_databases! {
+    async fn any_number_of_rows_is_stored_changed_and_found_with_every_value_and_null(database: Database) {
+        let db = open_at(&database.url(), Clock::System).await;
+        let mut tx = db.begin().await.unwrap();
+        sql(TABLE).execute(&mut tx).await.unwrap();
+        for count in [0, 1, 2, 63, 64, 65, 1_000] {
+            let things: Vec<Thing> = (0..count).map(thing).collect();
+            assert_eq!(insert(&mut tx, &things).await, things.len() as u64);
+            assert_eq!(sql(READ).rows::<Thing>(&mut tx).await.unwrap(), things);
+            assert_eq!(update(&mut tx, &things[..things.len() / 2]).await, count as u64 / 2);
+            let mut changed = things.clone();
+            for thing in &mut changed[..things.len() / 2] {
+                (thing.1, thing.5) = (None, None);
+            }
+            assert_eq!(sql(READ).rows::<Thing>(&mut tx).await.unwrap(), changed);
+            let ids: Vec<&str> = things.iter().map(|thing| thing.0.as_str()).collect();
+            let (some, others) = ids.split_at(ids.len() / 3);
+            assert_eq!(among(&mut tx, "in (", some).await, some);
+            assert_eq!(among(&mut tx, "not in (", some).await, others);
+            assert_eq!(sql("delete from things").execute(&mut tx).await.unwrap(), count as u64);
+        }
+    }
+}
+
+/// The statements that the connection of a transaction has prepared.
+async fn prepared(tx: &mut Tx) -> Vec<String> {
+    sql("select statement from pg_prepared_statements order by statement").scalars(tx).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_prepares_the_same_texts_for_any_number_of_rows() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let db = open_at(&database.url(), Clock::System).await;
+    let mut tx = db.begin().await.unwrap();
+    sql(TABLE).execute(&mut tx).await.unwrap();
+    let mut first = Vec::new();
+    for count in [1, 2, 3, 5, 17, 64, 100, 999] {
+        let things: Vec<Thing> = (0..count).map(thing).collect();
+        let ids: Vec<&str> = things.iter().map(|thing| thing.0.as_str()).collect();
+        insert(&mut tx, &things).await;
+        update(&mut tx, &things).await;
+        among(&mut tx, "in (", &ids).await;
+        assert!(operation::find_all(&mut tx, &ids).await.unwrap().is_empty());
+        sql("delete from things").execute(&mut tx).await.unwrap();
+        if first.is_empty() {
+            prepared(&mut tx).await;
+            first = prepared(&mut tx).await;
+            assert!(first.len() > 5, "{first:#?}");
+        }
+        assert_eq!(prepared(&mut tx).await, first, "{count} rows");
+    }
+}
