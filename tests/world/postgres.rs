@@ -29,11 +29,11 @@ impl Cluster {
         Self::start_in(None)
     }
 
-    /// Starts one whose files lie in this folder: for measurements, which need a real disk.
+    /// Starts one whose files lie in this folder: for measurements, which need a real disk and counters of statements and lock waits.
     pub fn start_in(folder: Option<&Path>) -> Self {
         let mut command = Command::new(repository().join("ops/postgres"));
         if let Some(folder) = folder {
-            command.env("MUNIMENT_TEST_DIR", folder);
+            command.env("MUNIMENT_TEST_DIR", folder).env("MUNIMENT_TEST_COUNTING", "1");
         }
         let mut child = command
             .stdin(Stdio::piped())

@@ -10,7 +10,7 @@ use crate::node::NodeKind;
 pub const ROWS: [(&str, f64); 14] = [
     ("accept", 24.0),
     ("latency", 16.0),
-    ("throughput", 42.0),
+    ("throughput", 420.0),
     ("mint", 12.0),
     ("payout", 90.0),
     ("calls", 24.0),
@@ -24,8 +24,8 @@ pub const ROWS: [(&str, f64); 14] = [
     ("idle", 22.0),
 ];
 /// The time limit of a run, and of a quick one.
-const LIMIT: Duration = Duration::from_secs(1_300);
-const QUICK_LIMIT: Duration = Duration::from_secs(350);
+const LIMIT: Duration = Duration::from_secs(2_130);
+const QUICK_LIMIT: Duration = Duration::from_secs(575);
 
 /// The command line.
 pub struct Arguments {

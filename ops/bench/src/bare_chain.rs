@@ -1,6 +1,7 @@
 //! The baseline on a chain: calls that are signed and sent without a database, with a limit of calls in flight for each signer.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use alloy::consensus::{SignableTransaction, TxEip1559};
@@ -14,6 +15,7 @@ use tokio::task::JoinSet;
 use world::Rpc;
 
 use crate::installation::CHAIN_ID;
+use crate::stall::{self, Stall};
 
 /// Transactions in flight for each signer: the default of the configuration.
 pub const IN_FLIGHT: usize = 16;
@@ -49,26 +51,48 @@ pub struct Run {
     pub gas: Vec<u64>,
 }
 
-/// Sends each signer's calls after the check, and waits for all receipts.
+/// Sends each signer's calls after the check, and waits for all receipts. A run that stands still ends the row.
 pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, precheck: Precheck, in_flight: usize) -> Run {
-    let mut ready = Vec::new();
+    try_run(rpc, lanes, precheck, in_flight).await.unwrap_or_else(|stall| panic!("{stall}"))
+}
+
+/// The same. A run that stands still is ended, and says what it waited for.
+pub async fn try_run(
+    rpc: &Rpc,
+    lanes: Vec<(B256, Vec<Call>)>,
+    precheck: Precheck,
+    in_flight: usize,
+) -> Result<Run, Stall> {
+    let (mut ready, mut count) = (Vec::new(), 0);
     for (key, calls) in lanes {
         let signer = PrivateKeySigner::from_bytes(&key).expect("a key");
         let nonce = rpc.number("eth_getTransactionCount", json!([signer.address(), "latest"])).await;
         // Without an estimate all calls get the gas limit of the first, because they are alike.
         let limit = estimated(rpc, signer.address(), &calls[0]).await;
+        count += calls.len();
         ready.push((signer, nonce, limit, calls));
     }
-    let started = Instant::now();
+    let (started, seen) = (Instant::now(), Arc::new(Seen::default()));
     let mut senders = JoinSet::new();
     for (signer, nonce, limit, calls) in ready {
-        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, precheck, in_flight));
+        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, precheck, in_flight, seen.clone()));
     }
-    let found = senders.join_all().await.concat();
-    let (included, gas) = found.into_iter().unzip();
-    Run { started, included, gas }
+    let included = || seen.included.load(Ordering::Relaxed);
+    let is_open = async || seen.sent.load(Ordering::Relaxed) > included();
+    // Dropping the senders ends them.
+    stall::until(rpc, "the bare loop", count, async || included(), is_open).await?;
+    let (included, gas) = senders.join_all().await.concat().into_iter().unzip();
+    Ok(Run { started, included, gas })
 }
 
+/// How many transactions the node has taken, and how many have a receipt.
+#[derive(Default)]
+struct Seen {
+    sent: AtomicUsize,
+    included: AtomicUsize,
+}
+
+#[allow(clippy::too_many_arguments)] // A task owns all that it needs.
 async fn lane(
     rpc: Rpc,
     signer: PrivateKeySigner,
@@ -77,18 +101,19 @@ async fn lane(
     calls: Vec<Call>,
     precheck: Precheck,
     in_flight: usize,
+    seen: Arc<Seen>,
 ) -> Vec<(Instant, u64)> {
     let (in_flight_slots, mut waiting) = (Arc::new(Semaphore::new(in_flight)), JoinSet::new());
     for (nonce, call) in (nonce..).zip(calls) {
         let slot = in_flight_slots.clone().acquire_owned().await.expect("the semaphore stays open");
-        let (rpc, signer) = (rpc.clone(), signer.clone());
+        let (rpc, signer, seen) = (rpc.clone(), signer.clone(), seen.clone());
         waiting.spawn(async move {
             let limit = match precheck {
                 Precheck::Skip => limit,
                 Precheck::Estimate => estimated(&rpc, signer.address(), &call).await,
                 Precheck::Simulate => simulated(&rpc, signer.address(), &call, limit).await,
             };
-            let found = receipt(&rpc, &sign(&signer, nonce, limit, call), in_flight).await;
+            let found = receipt(&rpc, &sign(&signer, nonce, limit, call), in_flight, &seen).await;
             drop(slot);
             found
         });
@@ -126,8 +151,9 @@ fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> St
     hex::encode_prefixed(transaction.into_signed(signature).encoded_2718())
 }
 
-async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize) -> (Instant, u64) {
+async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize, seen: &Seen) -> (Instant, u64) {
     let hash = rpc.call("eth_sendRawTransaction", json!([raw])).await;
+    seen.sent.fetch_add(1, Ordering::Relaxed);
     // With more calls in flight each polls less often, so that the node has time to mine.
     let (mut pause, longest) = (Duration::from_millis(2), Duration::from_millis(in_flight.max(20) as u64));
     loop {
@@ -135,6 +161,7 @@ async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize) -> (Instant, u64) {
         if !found.is_null() {
             assert_eq!(found["status"], "0x1", "a bare call reverted: {found}");
             let gas = found["gasUsed"].as_str().unwrap_or_default().trim_start_matches("0x");
+            seen.included.fetch_add(1, Ordering::Relaxed);
             return (Instant::now(), u64::from_str_radix(gas, 16).unwrap_or_default());
         }
         tokio::time::sleep(pause).await;

@@ -23,6 +23,15 @@ pub fn median(values: &[f64]) -> f64 {
     quantile(values, 0.5)
 }
 
+/// The middle value, the lowest and the highest as text: `344 (310 to 360)`. A dash without values.
+pub fn spread(values: &[f64], digits: usize) -> String {
+    if values.is_empty() {
+        return "–".to_owned();
+    }
+    let [middle, lowest, highest] = [0.5, 0.0, 1.0].map(|share| quantile(values, share));
+    format!("{middle:.digits$} ({lowest:.digits$} to {highest:.digits$})")
+}
+
 /// Events in a second, without the first and the last twentieth of the run.
 pub fn pace(times: &[f64]) -> f64 {
     let (from, to) = (quantile(times, 0.05), quantile(times, 0.95));

@@ -1,103 +1,198 @@
 //! Confirmed operations a second, one lane and four, beside signed transactions of the same calls on the same node.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use alloy::primitives::{Address, B256};
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
+use serde_json::json;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
 use crate::bare_chain::{self, Call, IN_FLIGHT, Precheck};
-use crate::installation::Installation;
+use crate::counters::Counters;
+use crate::installation::{Installation, Link};
 use crate::network::{LANES, Network};
 use crate::node::NodeKind;
-use crate::sample::{pace, since};
+use crate::operation_cost::OperationCost;
+use crate::recording_proxy::RecordingProxy;
+use crate::sample::{median, pace, since, spread};
 use crate::seed::Series;
+use crate::stall::{self, Stall};
 use crate::table::{self, Line, Table, pair, percent};
-use crate::view::CONFIRMED;
 
-const PATIENCE: Duration = Duration::from_secs(90);
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
+/// Steps whose transaction is with the node, or in a block that is not final.
+const WITH_THE_NODE: &str = "select count(*) from operation_steps where state in ('signed', 'included')";
 
-/// A line for each pair and each number of lanes.
+/// Two lines for each pair and each number of lanes: the rate, and what an operation costs.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
-    let count = arguments.either(1_000, 200);
+    let (count, rounds) = (arguments.either(1_000, 200), arguments.either(5, 2));
     for kind in &arguments.kinds {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
-            let with_estimate =
-                if arguments.quick { None } else { Some(baseline(*kind, lanes, count / 3, Precheck::Estimate).await) };
+            let mut estimated = Vec::new();
+            if !arguments.quick {
+                for _ in 0..rounds {
+                    estimated.extend(baseline(*kind, lanes, count / 3, Precheck::Estimate).await);
+                }
+            }
+            let mut all: Vec<Runs> = arguments.engines.iter().map(|_| Runs::default()).collect();
             let mut before = baseline(*kind, lanes, count, Precheck::Skip).await;
-            for engine in &arguments.engines {
-                let ours = engine_rate(*engine, *kind, lanes, count).await;
-                // Before and after: the machine may have other work in between.
-                let after = baseline(*kind, lanes, count, Precheck::Skip).await;
-                let plain = f64::midpoint(before, after);
-                before = after;
-                let one = *alone.entry(table::engine(*engine)).or_insert(ours);
-                table.add(line(pair(*engine, *kind), lanes, Rates { ours, one, plain, with_estimate }));
+            for _ in 0..rounds {
+                for (engine, runs) in arguments.engines.iter().zip(&mut all) {
+                    let ours = engine_run(*engine, *kind, lanes, count).await;
+                    // Before and after: the machine may have other work in between.
+                    let after = baseline(*kind, lanes, count, Precheck::Skip).await;
+                    runs.add(before, ours, &after);
+                    before = after;
+                }
+            }
+            for (engine, runs) in arguments.engines.iter().zip(all) {
+                let on = format!("{}, {lanes} lane{}", pair(*engine, *kind), if lanes == 1 { "" } else { "s" });
+                let one = *alone.entry(table::engine(*engine)).or_insert(median(&runs.ours));
+                table.add(rate(on.clone(), lanes, one, &runs, &estimated));
+                table.add(cost(on, &runs, &calls(*engine, *kind, lanes, count).await));
             }
         }
     }
 }
 
-/// Operations a second.
-struct Rates {
-    ours: f64,
-    /// The engine's with one lane.
-    one: f64,
-    plain: f64,
-    /// With an estimate before each call; none in a quick run.
-    with_estimate: Option<f64>,
+/// The runs of one pair. One that stood still is none of the rates.
+#[derive(Default)]
+struct Runs {
+    /// Operations a second.
+    ours: Vec<f64>,
+    plain: Vec<f64>,
+    /// Each run in relation to the baselines around it.
+    ratios: Vec<f64>,
+    costs: Vec<OperationCost>,
+    stalls: Vec<Stall>,
+    /// Whether one of them was the engine's own.
+    engine_stalls: bool,
 }
 
-fn line(on: String, lanes: usize, rates: Rates) -> Line {
-    let Rates { ours, one, plain, with_estimate } = rates;
+impl Runs {
+    fn add(
+        &mut self,
+        before: Result<f64, Stall>,
+        ours: Result<(f64, OperationCost), Stall>,
+        after: &Result<f64, Stall>,
+    ) {
+        if let (Ok(before), Ok((rate, _)), Ok(after)) = (&before, &ours, after) {
+            self.ratios.push(rate / f64::midpoint(*before, *after));
+        }
+        match before {
+            Ok(rate) => self.plain.push(rate),
+            Err(stall) => self.stalls.push(stall),
+        }
+        match ours {
+            Ok((rate, cost)) => {
+                self.ours.push(rate);
+                self.costs.push(cost);
+            }
+            Err(stall) => {
+                self.engine_stalls |= !stall.by_node;
+                self.stalls.push(stall);
+            }
+        }
+    }
+}
+
+fn rate(on: String, lanes: usize, one: f64, runs: &Runs, estimated: &[f64]) -> Line {
     let goal = if lanes == 1 {
         "≥ 80 % of the baseline"
     } else {
         "× 4 of one lane, or ≥ 80 % of what saturates the node"
     };
+    let stalls: String = runs.stalls.iter().map(|stall| format!("; {stall}")).collect();
+    let [ours, ratio, estimate] = [runs.ours.as_slice(), &runs.ratios, estimated].map(median);
+    let with_estimate = |text: String| if estimated.is_empty() { String::new() } else { text };
     Line {
         row: "confirmed /s",
-        on: format!("{on}, {lanes} lane{}", if lanes == 1 { "" } else { "s" }),
+        on,
         goal,
-        result: format!("{ours:.0} /s"),
+        result: format!("{} /s in {} runs{stalls}", spread(&runs.ours, 0), runs.ours.len()),
         baseline: format!(
-            "{plain:.0} /s{}",
-            with_estimate.map_or_else(String::new, |e| format!("; {e:.0} /s with an estimate before each"))
+            "{} /s{}",
+            spread(&runs.plain, 0),
+            with_estimate(format!("; {} /s with an estimate before each", spread(estimated, 0)))
         ),
         ratio: format!(
-            "{}{}; × {:.2} of one lane",
-            percent(ours, plain),
-            with_estimate.map_or_else(String::new, |e| format!("; {}", percent(ours, e))),
-            ours / one
+            "{} %{}; × {} of one lane",
+            spread(&runs.ratios.iter().map(|ratio| ratio * 100.0).collect::<Vec<_>>(), 0),
+            with_estimate(format!("; {} with an estimate", percent(ours, estimate))),
+            spread(&runs.ours.iter().map(|ours| ours / one).collect::<Vec<_>>(), 2)
         ),
-        // With more lanes than cores the baseline with as many signers shows the most that the node can do.
-        met: Some(ours >= 0.8 * plain || lanes > 1 && ours >= lanes as f64 * one),
+        // With more lanes than cores the baseline with as many signers shows the most that the node can do. A stall of the node is
+        // nobody's rate, one of the engine is a missed goal.
+        met: Some(!runs.engine_stalls && (ratio >= 0.8 || lanes > 1 && ours >= lanes as f64 * one)),
     }
 }
 
-async fn engine_rate(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> f64 {
-    let network = fresh(kind).await;
-    let site = Installation::new(engine, count as u64, network.platform).await;
-    site.accept_deployments(0..count as u64).await;
-    let link = network.link(lanes);
-    let (_binary, _) = site.start("worker", Some(&link)).await;
-    let all = site.view.reached(CONFIRMED, count as i64, PATIENCE).await;
-    assert!(all.is_some(), "only {} of {count} were confirmed in {PATIENCE:?}", site.view.confirmed().await);
-    pace(&site.view.times(CONFIRMED_AT).await)
+fn cost(on: String, runs: &Runs, calls: &str) -> Line {
+    let most = |of: fn(&OperationCost) -> Option<f64>| {
+        let known: Vec<f64> = runs.costs.iter().filter_map(of).collect();
+        (!known.is_empty()).then(|| median(&known))
+    };
+    let within = |of, limit| most(of).map(|middle| middle <= limit);
+    let met = [within(|c| Some(c.statements?.0), 8.0), within(|c| c.commits, 0.1), within(|c| c.waits, 0.0)];
+    Line {
+        row: "cost of an operation",
+        on,
+        goal: "≤ 8 statements, ≤ 0.1 commits, no lock wait",
+        result: format!("{}; {calls}", OperationCost::text(&runs.costs)),
+        baseline: "a send and a receipt".to_owned(),
+        ratio: "–".to_owned(),
+        // SQLite counts none of the three.
+        met: met.into_iter().flatten().reduce(|one, other| one && other),
+    }
 }
 
-async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> f64 {
+/// Operations a second, and the cost of each.
+async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> Result<(f64, OperationCost), Stall> {
+    let network = fresh(kind).await;
+    let site = Installation::new(engine, count as u64, network.platform).await;
+    let start = Counters::start(&site).await;
+    site.accept_deployments(0..count as u64).await;
+    let accepted = Counters::now(&site).await;
+    let link = network.link(lanes);
+    let (binary, _) = site.start("worker", Some(&link)).await;
+    confirmed(&site, &network, count).await?;
+    let end = Counters::now(&site).await;
+    Ok((pace(&site.view.times(CONFIRMED_AT).await), Counters::cost(start, accepted, end, binary.pid(), count)))
+}
+
+async fn confirmed(site: &Installation, network: &Network, count: usize) -> Result<(), Stall> {
+    let done = async || usize::try_from(site.view.confirmed().await).unwrap_or_default();
+    let with_the_node = async || site.view.number(WITH_THE_NODE).await > 0;
+    stall::until(&network.node.rpc(), "the engine", count, done, with_the_node).await.map(drop)
+}
+
+/// The calls to the node, as text. They are counted in a run of their own, because the proxy slows it down.
+async fn calls(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> String {
+    let network = fresh(kind).await;
+    let proxy = RecordingProxy::start(&network.node.url).await;
+    let site = Installation::new(engine, count as u64, network.platform).await;
+    site.accept_deployments(0..count as u64).await;
+    let link = Link { url: &proxy.url, ..network.link(lanes) };
+    let head = async || network.node.rpc().number("eth_blockNumber", json!([])).await;
+    let from = head().await;
+    let (_binary, _) = site.start("worker", Some(&link)).await;
+    if let Err(stall) = confirmed(&site, &network, count).await {
+        return format!("calls to the node not counted: {stall}");
+    }
+    let (calls, blocks) = (proxy.traffic().calls.values().sum::<u64>() as f64, (head().await - from) as f64);
+    format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks)
+}
+
+async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> Result<f64, Stall> {
     let network = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
         (0..count as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&network.bare_keys[..lanes], all);
-    let run = bare_chain::run(&network.node.rpc(), lanes, precheck, IN_FLIGHT).await;
-    pace(&since(run.started, &run.included))
+    let run = bare_chain::try_run(&network.node.rpc(), lanes, precheck, IN_FLIGHT).await?;
+    Ok(pace(&since(run.started, &run.included)))
 }
 
 /// A new node for each figure, because anvil slows down with each block.

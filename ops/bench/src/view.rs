@@ -4,7 +4,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use chrono::{DateTime, Utc};
-use sqlx::postgres::PgPoolOptions;
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, PgPool, SqlitePool};
 
@@ -32,7 +32,10 @@ impl View {
     /// Opens it with the same durability as the engine's own connections.
     pub async fn open(url: &str) -> Self {
         if url.starts_with("postgres") {
-            let pool = PgPoolOptions::new().max_connections(10).test_before_acquire(false).connect(url).await;
+            // The statements of the measurement itself are not counted.
+            let options = PgConnectOptions::from_str(url).expect("a valid address");
+            let options = options.options([("pg_stat_statements.track", "none")]);
+            let pool = PgPoolOptions::new().max_connections(10).test_before_acquire(false).connect_with(options).await;
             return Self::Postgres(pool.expect("the server answers"));
         }
         let options = SqliteConnectOptions::from_str(url)

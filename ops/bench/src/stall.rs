@@ -1,0 +1,71 @@
+//! Tells a run that stands still from one that is slow. A run that stood still is no rate.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use world::Rpc;
+
+/// A run that makes no progress for so long stands still: every chain here has a block each second, or with each transaction.
+const STILL: Duration = Duration::from_secs(10);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// A run that stood still, and for whom it waited.
+#[derive(Clone, Debug)]
+pub struct Stall {
+    /// Whether the node made no block although it had transactions.
+    pub by_node: bool,
+    text: String,
+}
+
+impl fmt::Display for Stall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// Waits until so much is done. If nothing is done for too long, says who stood still: the node, if it has transactions and makes no
+/// block, or the one that was measured.
+pub async fn until(
+    rpc: &Rpc,
+    who: &str,
+    wanted: usize,
+    mut done: impl AsyncFnMut() -> usize,
+    node_has_work: impl AsyncFnOnce() -> bool,
+) -> Result<Instant, Stall> {
+    let (mut last, mut since) = (0, Instant::now());
+    let mut head = (head_of(rpc).await, Instant::now());
+    let mut looked = Instant::now();
+    loop {
+        let done = done().await;
+        let now = Instant::now();
+        if done >= wanted {
+            return Ok(now);
+        }
+        if done > last {
+            (last, since) = (done, now);
+        }
+        if looked.elapsed() > Duration::from_secs(1) {
+            let number = head_of(rpc).await;
+            looked = Instant::now();
+            if number != head.0 {
+                head = (number, looked);
+            }
+        }
+        if since.elapsed() > STILL {
+            let rests = head.1.elapsed().as_secs();
+            let by_node = head.1.elapsed() > STILL / 2 && node_has_work().await;
+            let what = if by_node {
+                format!("the node, whose head rested at {} for {rests} s", head.0)
+            } else {
+                format!("{who}, with the head at {}", head.0)
+            };
+            return Err(Stall { by_node, text: format!("stall at {done} of {wanted}: it waited for {what}") });
+        }
+        tokio::time::sleep(LOOK_AGAIN).await;
+    }
+}
+
+async fn head_of(rpc: &Rpc) -> u64 {
+    rpc.number("eth_blockNumber", json!([])).await
+}
