@@ -76,6 +76,32 @@ async fn writers_of_the_same_attempts_do_not_deadlock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_note_of_a_send_leaves_rows_that_another_commit_holds_for_later() {
+    let (site, server) = sent().await;
+    drop(server);
+    let db = open_at(&site.database.url(), Clock::System).await;
+    let of_site = async || sql("select * from attempts").row::<Attempt>(&mut db.read().await.unwrap()).await.unwrap();
+    let first = of_site().await;
+    let answers = [SendAnswer { tx_hash: first.tx_hash.0, at: first.signed_at, answer: "noted".to_owned() }];
+    // As the commit that stores a block, which takes its time.
+    let mut following = db.begin().await.unwrap();
+    attempt::record_blocks(&mut following, std::slice::from_ref(&first)).await.unwrap();
+    let note = async || {
+        let mut tx = db.begin().await.unwrap();
+        let noted = attempt::record_free_sends(&mut tx, first.chain_id, &answers);
+        let held = tokio::time::timeout(Duration::from_secs(2), noted).await.expect("it does not wait").unwrap();
+        tx.commit(Point::Answer).await.unwrap();
+        held
+    };
+    assert_eq!(note().await.len(), 1, "it is left for later");
+    assert_eq!(of_site().await.sends, first.sends);
+    drop(following);
+    assert_eq!(note().await.len(), 0);
+    let last = of_site().await;
+    assert_eq!((last.sends, last.last_answer.as_deref()), (first.sends + 1, Some("noted")));
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_higher_fee_waits_for_whoever_has_the_step() {
     let (site, _server) = sent().await;
     let id = site.rows("select id from operations").await.concat().remove(0);

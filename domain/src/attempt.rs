@@ -1,5 +1,7 @@
 //! Attempts: the signed transactions of a step. All attempts of a cycle share one nonce.
 
+use std::collections::HashSet;
+
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
@@ -189,7 +191,32 @@ pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) ->
     let mut answers: Vec<&SendAnswer> = answers.iter().collect();
     answers.sort_by_key(|answer| answer.tx_hash);
     lock_rows(tx, chain_id, &answers.iter().map(|answer| Hex(answer.tx_hash)).collect::<Vec<_>>()).await?;
-    for portion in portions(tx, &answers) {
+    note_sends(tx, chain_id, &answers).await
+}
+
+/// Records the sends whose attempts no other commit holds. Returns the other answers, for a later commit: a note can wait, and who waits
+/// for the note of a block in the commit that signs holds the lane up.
+pub async fn record_free_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<SendAnswer>> {
+    if !matches!(tx.conn, Conn::Postgres(_)) {
+        record_sends(tx, chain_id, answers).await?;
+        return Ok(Vec::new());
+    }
+    let mut free: HashSet<B256> = HashSet::new();
+    for portion in portions(tx, answers) {
+        let hashes = sql("select tx_hash from attempts where chain_id = ")
+            .value(chain_id)
+            .push(" and tx_hash in (")
+            .list(portion.iter().map(|answer| Hex(answer.tx_hash)))
+            .push(") order by tx_hash for update skip locked");
+        free.extend(hashes.scalars::<Hex<B256>>(tx).await?.into_iter().map(|hash| hash.0));
+    }
+    let (free, held): (Vec<&SendAnswer>, Vec<_>) = answers.iter().partition(|answer| free.contains(&answer.tx_hash));
+    note_sends(tx, chain_id, &free).await?;
+    Ok(held.into_iter().cloned().collect())
+}
+
+async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[&SendAnswer]) -> Result<()> {
+    for portion in portions(tx, answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
             .with(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ", chain_id)

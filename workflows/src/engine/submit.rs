@@ -32,20 +32,37 @@ const SIGN_SECONDS: u64 = 10;
 
 /// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
 pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
-    let (stored, rest) = store(engine, network, lane_id, batch, &[]).await?;
-    send::send(engine, network, stored.iter().collect()).await?;
-    Ok(rest)
+    let stored = store(engine, network, lane_id, batch, &[]).await?;
+    send::send(engine, network, stored.attempts.iter().collect()).await?;
+    Ok(stored.rest)
 }
 
-/// Signs and stores prepared steps of one lane, as far as the lane has room. Returns the attempts to send, and the steps that do not fit.
-/// The answers to earlier sends are stored in the same commit. Without a commit they are dropped.
+/// What a lane has stored.
+#[derive(Default)]
+pub struct Stored {
+    /// The attempts to send.
+    pub attempts: Vec<Attempt>,
+    /// The steps that do not fit.
+    pub rest: Vec<Prepared>,
+    /// The answers that are stored later, because another commit holds their rows.
+    pub held: Vec<SendAnswer>,
+}
+
+impl Stored {
+    fn nothing(rest: Vec<Prepared>) -> Self {
+        Self { rest, ..Self::default() }
+    }
+}
+
+/// Signs and stores prepared steps of one lane, as far as the lane has room. The answers to earlier sends are stored in the same commit.
+/// Without a commit they are not stored.
 pub async fn store(
     engine: &Engine,
     network: &Network,
     lane_id: &str,
     mut batch: Vec<Prepared>,
     answers: &[SendAnswer],
-) -> Result<(Vec<Attempt>, Vec<Prepared>)> {
+) -> Result<Stored> {
     for _ in 0..RACES_MAX {
         let mut tx = engine.db.read().await?;
         let lane = lane::find(&mut tx, lane_id).await?;
@@ -56,18 +73,18 @@ pub async fn store(
         drop(tx);
         if lane.mode != Mode::Active || unfunded {
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
-            return Ok((Vec::new(), Vec::new()));
+            return Ok(Stored::default());
         }
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
         let rest = batch.split_off(batch.len().min(most));
         if batch.is_empty() {
-            return Ok((Vec::new(), rest));
+            return Ok(Stored::nothing(rest));
         }
         if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
             batch.extend(rest);
             postpone(engine, batch, &doubt).await?;
-            return Ok((Vec::new(), Vec::new()));
+            return Ok(Stored::default());
         }
         let mut day = payout_limit::today(engine, network, &batch).await?;
         let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
@@ -75,12 +92,12 @@ pub async fn store(
             record(engine, prepared.op, failure).await?;
         }
         if signed.is_empty() {
-            return Ok((Vec::new(), rest));
+            return Ok(Stored::nothing(rest));
         }
         match commit(engine, &lane, &signed, &day, answers).await {
-            Ok(()) => {
+            Ok(held) => {
                 release(engine, network, &signed).await?;
-                return Ok((signed.into_iter().map(|(_, attempt)| attempt).collect(), rest));
+                return Ok(Stored { attempts: signed.into_iter().map(|(_, attempt)| attempt).collect(), rest, held });
             }
             // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
@@ -90,7 +107,7 @@ pub async fn store(
             Err(error) => return Err(error),
         }
     }
-    Ok((Vec::new(), batch))
+    Ok(Stored::nothing(batch))
 }
 
 /// What these operations waited for has ended, or they would not have been signed: all others that wait for it go on.
@@ -271,8 +288,14 @@ pub fn new_attempt(
     }
 }
 
-/// Stores nonces, signed transactions and statuses in one commit.
-async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, answers: &[SendAnswer]) -> Result<()> {
+/// Stores nonces, signed transactions and statuses in one commit, and the answers whose rows are free. Returns the other answers.
+async fn commit(
+    engine: &Engine,
+    lane: &Lane,
+    signed: &SignedBatch,
+    day: &Day,
+    answers: &[SendAnswer],
+) -> Result<Vec<SendAnswer>> {
     let mut tx = engine.db.begin().await?;
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
     let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
@@ -298,7 +321,8 @@ async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day, a
     };
     operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
     operation::save_all(&mut tx, &mut later).await?;
-    attempt::record_sends(&mut tx, lane.chain_id, answers).await?;
     day.write(&mut tx).await?;
-    tx.commit(Point::Sign).await
+    let held = attempt::record_free_sends(&mut tx, lane.chain_id, answers).await?;
+    tx.commit(Point::Sign).await?;
+    Ok(held)
 }

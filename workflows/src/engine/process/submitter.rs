@@ -20,7 +20,7 @@ use tokio::time::{Instant, sleep};
 use crate::engine::prepare::Prepared;
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::send::{self, Broadcast};
-use crate::engine::submit;
+use crate::engine::submit::{self, Stored};
 use crate::engine::{Engine, Network};
 
 /// The limit of a lane's steps in memory, as a multiple of its limit in flight. The rest waits in the table.
@@ -217,26 +217,24 @@ impl Submitter {
         self.drop_stale().await;
         let batch = std::mem::take(&mut self.waiting);
         let stored = match submit::store(&self.engine, network, &self.lane_id, batch, &self.answers).await {
-            Ok((stored, rest)) => {
-                self.waiting = rest;
-                stored
-            }
+            Ok(stored) => stored,
             Err(error) => {
                 // Committed steps are followed and sent again. The sweep wakes the others.
                 tracing::error!(lane.id = self.lane_id, "a batch was not submitted: {error}");
-                Vec::new()
+                Stored::default()
             }
         };
+        self.waiting = stored.rest;
         // Freed before the send, because the next block may already wake the next step.
         let waiting: Vec<&str> = self.waiting.iter().map(|prepared| prepared.op.id.as_str()).collect();
         self.holds.retain(|id, _| waiting.contains(&id.as_str()));
         if self.waiting.len() < usize::try_from(in_flight_max(network)).unwrap_or(0) {
             self.wants_more.notify_one();
         }
-        let signed = stored.len();
+        let signed = stored.attempts.len();
         if signed > 0 {
-            self.answers.clear();
-            self.send(network, stored).await;
+            self.answers = stored.held;
+            self.send(network, stored.attempts).await;
         }
         signed
     }
