@@ -81,7 +81,7 @@ impl ManualEngine {
             let other = Offering { id: id.clone(), ..one.clone() };
             offering::insert(&mut tx, &other).await.unwrap();
             let address = Address::left_padding_from(&(1 << 32 | number).to_be_bytes());
-            token_read::begin(&mut tx, &id, CHAIN_ID, address, made_in).await.unwrap();
+            token_read::begin(&mut tx, CHAIN_ID, &[(&id, address, made_in)]).await.unwrap();
         }
         tx.commit(Point::Housekeeping).await.unwrap();
     }

@@ -23,13 +23,12 @@ crate::words! {
 }
 
 /// Stores a contract; a known contract stays unchanged.
-pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind, offering_id: Option<&str>) -> Result<()> {
+pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind) -> Result<()> {
     let now = tx.now();
     insert_into("contracts")
         .set("chain_id", chain_id)
         .set("address", Hex(address))
         .set("kind", kind)
-        .set("offering_id", offering_id)
         .set("next_op_number", 1)
         .set("created_at", now)
         .push(" on conflict do nothing")
@@ -38,9 +37,24 @@ pub async fn ensure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind, of
     Ok(())
 }
 
+/// Stores tokens, each with its chain and its offering; a known contract stays unchanged.
+pub async fn ensure_tokens(tx: &mut Tx, tokens: &[(i64, Address, &str)]) -> Result<()> {
+    let now = tx.now();
+    for portion in portions(tx, tokens) {
+        sql("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at)")
+            .values(portion, |(chain_id, address, offering_id)| {
+                (*chain_id, Hex(*address), Kind::Token, *offering_id, 1, now)
+            })
+            .push(" on conflict do nothing")
+            .execute(tx)
+            .await?;
+    }
+    Ok(())
+}
+
 /// Stores a contract from the configuration. The contract configured last is preferred over earlier ones.
 pub async fn configure(tx: &mut Tx, chain_id: i64, address: Address, kind: Kind) -> Result<()> {
-    ensure(tx, chain_id, address, kind, None).await?;
+    ensure(tx, chain_id, address, kind).await?;
     let now = tx.now();
     sql("update contracts set configured_at = $3 where chain_id = $1 and address = $2")
         .bind((chain_id, Hex(address), now))

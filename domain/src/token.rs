@@ -8,7 +8,8 @@ use crate::Result;
 use crate::column::Dec;
 use crate::db::Tx;
 use crate::offering::Offering;
-use crate::sql::{insert_into, sql};
+use crate::rows::portions;
+use crate::sql::sql;
 
 /// The longest lock that a token accepts, in days: 20 years.
 pub const LOCK_DAYS_MAX: i64 = 7_305;
@@ -31,27 +32,25 @@ pub struct Token {
 #[allow(missing_docs)]
 pub struct NewToken<'a> {
     pub offering_id: &'a str,
-    pub name: &'a str,
-    pub symbol: &'a str,
+    pub name: String,
+    pub symbol: String,
     pub supply_units: u128,
     pub holder_cap: Option<i64>,
     pub partitions: Value,
 }
 
-/// Stores a token. Only the commit that confirms the deployment calls it.
-pub async fn insert(tx: &mut Tx, t: &NewToken<'_>) -> Result<()> {
+/// Stores tokens. Only the commit that confirms the deployments calls it.
+pub async fn insert(tx: &mut Tx, tokens: &[NewToken<'_>]) -> Result<()> {
     let now = tx.now();
-    insert_into("tokens")
-        .set("offering_id", t.offering_id)
-        .set("name", t.name)
-        .set("symbol", t.symbol)
-        .set("supply_units", Dec(t.supply_units))
-        .set("holder_cap", t.holder_cap)
-        .set("partitions", Json(&t.partitions))
-        .set("created_at", now)
-        .push(" on conflict (offering_id) do nothing")
-        .execute(tx)
-        .await?;
+    for portion in portions(tx, tokens) {
+        sql("insert into tokens (offering_id, name, symbol, supply_units, holder_cap, partitions, created_at)")
+            .values(portion, |t| {
+                (t.offering_id, &t.name, &t.symbol, Dec(t.supply_units), t.holder_cap, Json(&t.partitions), now)
+            })
+            .push(" on conflict (offering_id) do nothing")
+            .execute(tx)
+            .await?;
+    }
     Ok(())
 }
 

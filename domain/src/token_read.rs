@@ -9,7 +9,7 @@ use crate::column::Hex;
 use crate::db::{Tx, expect_all_updated, expect_updated};
 use crate::ledger;
 use crate::rows::portions;
-use crate::sql::{insert_into, sql};
+use crate::sql::sql;
 use crate::token_event::TokenEvent;
 
 /// The tables of a token's ledger, which its events fill.
@@ -56,25 +56,26 @@ pub async fn offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
     sql("select offering_id from token_cursors where chain_id = $1").bind(chain_id).scalars(tx).await
 }
 
-/// Starts to read a token at the block of its deployment. The first token of a chain also starts the chain's position.
-pub async fn begin(tx: &mut Tx, offering_id: &str, chain_id: i64, token: Address, made_in: i64) -> Result<()> {
+/// Starts to read tokens of a chain, each at the block of its deployment, the earliest first. The first token of a chain also starts the
+/// chain's position.
+pub async fn begin(tx: &mut Tx, chain_id: i64, tokens: &[(&str, Address, i64)]) -> Result<()> {
     let now = tx.now();
-    sql("insert into token_reads (chain_id, block_number, version, read_at) values ($1, $2, 1, $3)
-         on conflict do nothing")
-    .bind((chain_id, made_in - 1, now))
-    .execute(tx)
-    .await?;
-    insert_into("token_cursors")
-        .set("offering_id", offering_id)
-        .set("chain_id", chain_id)
-        .set("token_address", Hex(token))
-        .set("made_in", made_in)
-        .set("block_number", made_in - 1)
-        .set("read_at", now)
-        .set("pace", "new")
-        .push(" on conflict do nothing")
+    if let Some((.., made_in)) = tokens.first() {
+        sql("insert into token_reads (chain_id, block_number, version, read_at) values ($1, $2, 1, $3)
+             on conflict do nothing")
+        .bind((chain_id, made_in - 1, now))
         .execute(tx)
         .await?;
+    }
+    for portion in portions(tx, tokens) {
+        sql("insert into token_cursors (offering_id, chain_id, token_address, made_in, block_number, read_at, pace)")
+            .values(portion, |(offering_id, token, made_in)| {
+                (*offering_id, chain_id, Hex(*token), *made_in, *made_in - 1, now, ReadMode::New)
+            })
+            .push(" on conflict do nothing")
+            .execute(tx)
+            .await?;
+    }
     Ok(())
 }
 

@@ -14,6 +14,8 @@ mod state;
 pub mod terms;
 mod token;
 
+use std::collections::HashMap;
+
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
 
@@ -25,7 +27,7 @@ pub use list::{
 pub use live_mint::live_mint;
 pub use new::{draft, insert};
 pub use state::{Move, Status};
-pub use token::{TokenStatus, record_deployment};
+pub use token::{Deployed, TokenStatus, record_deployments};
 
 use crate::column::Hex;
 use crate::db::Tx;
@@ -127,11 +129,21 @@ impl Offering {
 
 /// One offering; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
-    sql("select * from offerings where id = $1")
-        .bind(id)
-        .optional::<Offering>(tx)
-        .await?
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
+    sql("select * from offerings where id = $1").bind(id).optional::<Offering>(tx).await?.ok_or_else(|| missing(id))
+}
+
+/// The offerings with these ids, in their order; `not_found` if one does not exist.
+pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Offering>> {
+    let mut found: HashMap<String, Offering> = HashMap::new();
+    for portion in portions(tx, ids) {
+        let rows = sql("select * from offerings where id in (").list(portion).push(")").rows::<Offering>(tx).await?;
+        found.extend(rows.into_iter().map(|offering| (offering.id.clone(), offering)));
+    }
+    ids.iter().map(|id| found.remove(*id).ok_or_else(|| missing(id))).collect()
+}
+
+fn missing(id: &str) -> Error {
+    Error::refused(Code::NotFound, format!("There is no offering {id}."))
 }
 
 /// One offering, locked until the commit. A parallel mint of the same offering waits and then sees what this one did.
@@ -140,7 +152,7 @@ pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Offering> {
         .bind(id)
         .optional::<Offering>(tx)
         .await?
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no offering {id}.")))
+        .ok_or_else(|| missing(id))
 }
 
 /// The offerings in which a wallet holds units, or is frozen without having been recovered.

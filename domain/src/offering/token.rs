@@ -3,10 +3,11 @@
 use alloy_primitives::{Address, B256};
 use serde_json::json;
 
-use super::find;
+use super::Offering;
 use crate::column::Hex;
-use crate::db::{Tx, expect_updated};
-use crate::sql::update_table;
+use crate::db::{Tx, expect_all_updated};
+use crate::rows::portions;
+use crate::sql::sql;
 use crate::{Result, event};
 
 crate::words! {
@@ -19,30 +20,48 @@ crate::words! {
     }
 }
 
-/// Records the final deployment of the token. Only the commit that confirms the deployment calls it.
-pub async fn record_deployment(
-    tx: &mut Tx,
-    id: &str,
-    token: Address,
-    symbol: &str,
-    tx_hash: B256,
-    block_number: i64,
-) -> Result<()> {
-    let offering = find(tx, id).await?;
+/// The final deployment of a token.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Deployed<'a> {
+    /// The offering as it was read.
+    pub offering: &'a Offering,
+    pub token: Address,
+    pub symbol: &'a str,
+    pub tx_hash: B256,
+    pub block_number: i64,
+}
+
+/// Records final deployments of tokens. Only the commit that confirms the deployments calls it.
+pub async fn record_deployments(tx: &mut Tx, deployed: &[Deployed<'_>]) -> Result<()> {
     let now = tx.now();
-    let rows = update_table("offerings")
-        .set("token_status", TokenStatus::Deployed)
-        .set("token_address", Hex(token))
-        .set("token_tx_hash", Hex(tx_hash))
-        .set("token_block_number", block_number)
-        .set("token_symbol", symbol)
-        .set("updated_at", now)
-        .with(", version = version + 1 where id = ", id)
-        .with(" and version = ", offering.version)
-        .push(" and token_status = 'not_deployed'")
+    for portion in portions(tx, deployed) {
+        let rows = sql("update offerings
+            set token_status = 'deployed', token_address = v.column3, token_tx_hash = v.column4,
+                token_block_number = v.column5, token_symbol = v.column6, updated_at = v.column7, version = version + 1
+            from (")
+        .values(portion, |d| {
+            (&d.offering.id, d.offering.version, Hex(d.token), Hex(d.tx_hash), d.block_number, d.symbol, now)
+        })
+        .push(
+            ") as v where offerings.id = v.column1 and offerings.version = v.column2
+                 and offerings.token_status = 'not_deployed'",
+        )
         .execute(tx)
         .await?;
-    expect_updated(rows, "offering", id)?;
-    let data = json!({ "chain_id": offering.chain_id, "contract_address": token.to_checksum(None), "tx_hash": tx_hash.to_string() });
-    event::write(tx, "offering.token_deployed", "offering", id, offering.version + 1, data).await
+        expect_all_updated(rows, portion.len(), "offering", &portion[0].offering.id)?;
+    }
+    let events: Vec<event::New> = deployed.iter().map(told).collect();
+    event::write_all(tx, &events).await
+}
+
+fn told(d: &Deployed<'_>) -> event::New {
+    event::New {
+        name: "offering.token_deployed".to_owned(),
+        subject_type: "offering",
+        subject_id: d.offering.id.clone(),
+        sequence: d.offering.version + 1,
+        data: json!({ "chain_id": d.offering.chain_id, "contract_address": d.token.to_checksum(None),
+            "tx_hash": d.tx_hash.to_string() }),
+    }
 }

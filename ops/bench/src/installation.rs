@@ -96,7 +96,7 @@ impl Installation {
         let scopes = "distributions:read distributions:write offerings:read ops:read ops:write";
         let key = api_key::issue(&mut tx, &operator, "bench", scopes, 1, secret).await.expect("a key");
         let chain_id = CHAIN_ID.cast_signed();
-        contract::ensure(&mut tx, chain_id, platform.factory, Kind::Factory, None).await.expect("a contract");
+        contract::ensure(&mut tx, chain_id, platform.factory, Kind::Factory).await.expect("a contract");
         tx.commit(Point::Housekeeping).await.expect("a commit");
         db.close().await;
         drop(db);

@@ -16,7 +16,7 @@ use serde_json::json;
 use sqlx::types::Json;
 
 use crate::engine::Engine;
-use crate::engine::effect::{Effect, Inclusion};
+use crate::engine::effect::{Effect, FinalEffect, Inclusion};
 use crate::engine::queue;
 
 /// The reason of a confirmation by the engine.
@@ -65,13 +65,18 @@ pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
 /// Confirms operations whose only step is final with its effect.
 async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
     let (mut steps, mut ops) = (Vec::with_capacity(plain.len()), Vec::with_capacity(plain.len()));
+    let mut effects = Vec::with_capacity(plain.len());
     for one in plain {
         if let Verdict::Done(effect) = &one.verdict {
-            take_effect(tx, &one.op, &one.step, effect.as_ref()).await?;
+            effects.push(FinalEffect { op: &one.op, effect: effect.as_ref(), at: inclusion(&one.op, &one.step)? });
         }
         let final_at = Some(tx.now());
         steps.push(Step { state: State::Final, outcome: Some(Outcome::Success), final_at, ..one.step.clone() });
         ops.push(Operation { tx_hash: one.step.tx_hash, ..one.op.clone() });
+    }
+    // Only neighbours, because effects are applied in the order of the chain.
+    for alike in effects.chunk_by(|one, next| one.op.kind == next.op.kind) {
+        alike[0].effect.settle_all(tx, alike).await?;
     }
     step::save_all(tx, &steps, State::Included).await?;
     let nonces: Vec<(&str, i64)> = steps.iter().filter_map(|s| Some((s.lane_id.as_deref()?, s.nonce?))).collect();
@@ -183,11 +188,16 @@ pub async fn confirm(
 
 /// Applies a final effect to the domain.
 pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: &dyn Effect) -> Result<()> {
+    effect.settle(tx, op, inclusion(op, step)?).await
+}
+
+/// Where a step is on the chain.
+fn inclusion(op: &Operation, step: &Step) -> Result<Inclusion> {
     let missing =
         |what: &str| Error::Unreadable { what: "step of", id: op.id.clone(), why: format!("it has no {what}") };
     let tx_hash = step.tx_hash.ok_or_else(|| missing("transaction"))?.0;
     let block_number = step.block_number.ok_or_else(|| missing("block"))?;
-    effect.settle(tx, op, Inclusion { tx_hash, block_number }).await
+    Ok(Inclusion { tx_hash, block_number })
 }
 
 /// Handles a late result of an operation that waits for a person: it is suggested to the person, never applied.

@@ -1,5 +1,6 @@
 //! The effect of a final receipt. A successful transaction without the effect of its step is not a success.
 
+use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -27,10 +28,32 @@ pub struct Inclusion {
     pub block_number: i64,
 }
 
+/// A final effect that is to be applied.
+pub struct FinalEffect<'a> {
+    /// The operation.
+    pub op: &'a Operation,
+    /// What its receipt showed.
+    pub effect: &'a dyn Effect,
+    /// Where.
+    pub at: Inclusion,
+}
+
 /// The effect of a successful receipt, as the operation's kind reads it.
-pub trait Effect: Debug + Send + Sync {
+pub trait Effect: Any + Debug + Send + Sync {
     /// Applies it to the domain, in the commit that makes the step final.
     fn settle<'a>(&'a self, tx: &'a mut Tx, op: &'a Operation, at: Inclusion) -> BoxFuture<'a, Result<()>>;
+
+    /// Applies effects of the same kind in their order. This is the first of them. A kind of which many become final together does it
+    /// with a few statements for all.
+    fn settle_all<'a>(&'a self, tx: &'a mut Tx, all: &'a [FinalEffect<'a>]) -> BoxFuture<'a, Result<()>> {
+        async move {
+            for one in all {
+                one.effect.settle(tx, one.op, one.at).await?;
+            }
+            Ok(())
+        }
+        .boxed()
+    }
 
     /// Asks the chain for the part of the effect that the receipt does not show. Returns what is missing.
     fn missing<'a>(

@@ -1,21 +1,22 @@
 //! Deploy: `TokenFactory.deployToken` creates the offering's token with its caps in one transaction. The address depends on the offering
 //! alone, so a repetition with the same terms finds the first deployment.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::Address;
 use muniment_activities::contract::line::UNITS_MAX;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
-use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::offering::{self, Deployed, Offering, Status};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::token::{self, NewToken};
 use muniment_domain::{Code, Error, Result, subscription, token_read};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use crate::engine::{effect, queue};
+use crate::engine::effect::{self, Inclusion};
+use crate::engine::queue;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -210,22 +211,40 @@ fn read(pointer: &'static str, text: &str) -> Result<u128> {
     })
 }
 
-/// Stores the token of the offering when the deployment is final, and starts its operation numbers.
-pub async fn settle(tx: &mut Tx, op: &Operation, address: Address, tx_hash: B256, block_number: i64) -> Result<()> {
+/// Stores the tokens of offerings of a chain when their deployments are final, and starts their operation numbers.
+pub async fn settle(tx: &mut Tx, final_ones: &[(&Operation, Address, Inclusion)]) -> Result<()> {
+    let Some((first, ..)) = final_ones.first() else { return Ok(()) };
+    let ids: Vec<&str> = final_ones.iter().map(|(op, ..)| op.subject_id.as_str()).collect();
+    let offerings = offering::find_all(tx, &ids).await?;
+    let terms = final_ones.iter().zip(&offerings).map(|((op, ..), offering)| new_token(op, offering));
+    let tokens = terms.collect::<Result<Vec<_>>>()?;
+    token::insert(tx, &tokens).await?;
+    let contracts: Vec<_> =
+        final_ones.iter().map(|(op, token, _)| (op.chain_id, *token, op.subject_id.as_str())).collect();
+    contract::ensure_tokens(tx, &contracts).await?;
+    let cursors: Vec<_> =
+        final_ones.iter().map(|(op, token, at)| (op.subject_id.as_str(), *token, at.block_number)).collect();
+    token_read::begin(tx, first.chain_id, &cursors).await?;
+    let deployed = final_ones.iter().zip(&offerings).zip(&tokens).map(|(((_, token, at), offering), terms)| Deployed {
+        offering,
+        token: *token,
+        symbol: &terms.symbol,
+        tx_hash: at.tx_hash,
+        block_number: at.block_number,
+    });
+    offering::record_deployments(tx, &deployed.collect::<Vec<_>>()).await
+}
+
+fn new_token<'a>(op: &Operation, offering: &'a Offering) -> Result<NewToken<'a>> {
     let deployment: Deployment = effect::payload(op, "deployment")?;
     // A deployment that was imported after a restore has only the chain's terms.
     let terms: Option<Terms> = effect::payload(op, "terms")?;
-    let offering = offering::find(tx, &op.subject_id).await?;
-    let new = NewToken {
+    Ok(NewToken {
         offering_id: &offering.id,
-        name: terms.as_ref().map_or(&offering.name, |terms| &terms.name),
-        symbol: &deployment.symbol,
-        supply_units: deployment.total_cap,
-        holder_cap: terms.as_ref().and_then(|terms| terms.holder_cap),
+        name: terms.as_ref().map_or_else(|| offering.name.clone(), |terms| terms.name.clone()),
         partitions: json!(deployment.partitions),
-    };
-    token::insert(tx, &new).await?;
-    contract::ensure(tx, op.chain_id, address, ContractKind::Token, Some(&op.subject_id)).await?;
-    token_read::begin(tx, &op.subject_id, op.chain_id, address, block_number).await?;
-    offering::record_deployment(tx, &op.subject_id, address, &deployment.symbol, tx_hash, block_number).await
+        symbol: deployment.symbol,
+        supply_units: deployment.total_cap,
+        holder_cap: terms.and_then(|terms| terms.holder_cap),
+    })
 }

@@ -1,5 +1,7 @@
 //! Deployments and mints as the engine runs them.
 
+use std::any::Any;
+
 use alloy_primitives::Address;
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
@@ -15,7 +17,7 @@ use muniment_domain::operation::{Operation, Stage};
 use muniment_domain::step::Step;
 use muniment_domain::{Error, Result};
 
-use crate::engine::effect::{Effect, Inclusion, Shown, payload, shown};
+use crate::engine::effect::{Effect, FinalEffect, Inclusion, Shown, payload, shown};
 use crate::engine::failure::Failure;
 use crate::engine::kind::OperationKind;
 use crate::engine::{Engine, Network};
@@ -63,7 +65,19 @@ fn where_predicted(token: Address, predicted: Option<Address>) -> Result<Address
 
 impl Effect for TokenDeployed {
     fn settle<'a>(&'a self, tx: &'a mut Tx, op: &'a Operation, at: Inclusion) -> BoxFuture<'a, Result<()>> {
-        deploy::settle(tx, op, self.0, at.tx_hash, at.block_number).boxed()
+        async move { deploy::settle(tx, &[(op, self.0, at)]).await }.boxed()
+    }
+
+    fn settle_all<'a>(&'a self, tx: &'a mut Tx, all: &'a [FinalEffect<'a>]) -> BoxFuture<'a, Result<()>> {
+        async move {
+            let deployed = |one: &FinalEffect<'a>| {
+                let effect: &dyn Any = one.effect;
+                effect.downcast_ref::<Self>().map(|deployed| (one.op, deployed.0, one.at))
+            };
+            // All are of this type: a kind of operation has one effect.
+            deploy::settle(tx, &all.iter().filter_map(deployed).collect::<Vec<_>>()).await
+        }
+        .boxed()
     }
 
     fn missing<'a>(
