@@ -9,6 +9,7 @@ use chrono::{DateTime, Utc};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::ledger::NEVER;
+use crate::rows::portions;
 use crate::sql::{Sql, sql};
 use crate::{Result, filter, ledger};
 
@@ -113,6 +114,16 @@ pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) ->
         .await?
         .into_iter()
         .any(|(id, restricted, _)| id == partition_id && restricted))
+}
+
+/// The offerings among these of whose token something is restricted.
+pub async fn restricted_among(tx: &mut Tx, offering_ids: &[&str]) -> Result<Vec<String>> {
+    let mut found = Vec::new();
+    for portion in portions(tx, offering_ids) {
+        let some = sql("select distinct offering_id from token_partitions where restricted and offering_id in (");
+        found.extend(some.list(portion).push(")").scalars::<String>(tx).await?);
+    }
+    Ok(found)
 }
 
 /// Whether a token is paused.

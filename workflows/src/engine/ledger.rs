@@ -23,7 +23,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
 use muniment_domain::token_event::{self, Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
-use muniment_domain::{Error, Result, chain};
+use muniment_domain::{Error, Result, chain, holding};
 
 use crate::engine::follow::Walk;
 use crate::engine::{Engine, Network};
@@ -298,8 +298,8 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
         let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
         // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
         let reached = later.is_empty() && question.to >= read.block_number;
-        let restricted = if reached { newly_restricted(question, events) } else { BTreeSet::new() };
         let mut tx = engine.db.begin().await?;
+        let restricted = if reached { newly_restricted(&mut tx, question, events).await? } else { BTreeSet::new() };
         for id in &restricted {
             muniment_domain::offering::lock_row(&mut tx, id).await?;
         }
@@ -315,8 +315,10 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
     }
 }
 
-/// The offerings with a new restriction in these events, or whose token had its own cursor until now.
-fn newly_restricted<'a>(question: &'a Question, events: &'a [TokenEvent]) -> BTreeSet<&'a str> {
-    let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.as_str());
-    told.chain(question.apart.iter().map(|token| token.offering_id.as_str())).collect()
+/// The offerings with a new restriction in these events, and those of whose token an earlier commit has read one: a token that had its own
+/// cursor until now.
+async fn newly_restricted(tx: &mut Tx, question: &Question, events: &[TokenEvent]) -> Result<BTreeSet<String>> {
+    let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.clone());
+    let apart: Vec<&str> = question.apart.iter().map(|token| token.offering_id.as_str()).collect();
+    Ok(told.chain(holding::restricted_among(tx, &apart).await?).collect())
 }
