@@ -116,7 +116,7 @@ on_both_databases! {
         tx.commit(Point::Finalise).await.unwrap();
         drop(guard);
         let of_the_log = statements.texts().iter().filter(|text| text.contains("into audit_")).count();
-        assert_eq!(of_the_log, if db.is_shared() { 6 } else { 0 });
+        assert_eq!(of_the_log, if db.is_shared() { 2 } else { 0 });
         db.close().await;
         let lines = crate::installation::ledger_rows(&database, "select object_id from audit_log where actor_kind = 'engine'").await;
         assert_eq!(lines.len(), 100);
