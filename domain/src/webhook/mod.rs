@@ -227,11 +227,10 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
 
 /// Locks an enabled endpoint until the commit. Every move of its deliveries begins with this lock.
 pub async fn lock_enabled(tx: &mut Tx, id: &str) -> Result<Option<Endpoint>> {
-    let locked = sql("update webhook_endpoints set updated_at = updated_at where id = $1 and status = 'enabled'");
-    if locked.bind(id).execute(tx).await? == 0 {
-        return Ok(None);
-    }
-    sql("select * from webhook_endpoints where id = $1").bind(id).optional(tx).await
+    sql("update webhook_endpoints set updated_at = updated_at where id = $1 and status = 'enabled' returning *")
+        .bind(id)
+        .optional(tx)
+        .await
 }
 
 /// Stores how an endpoint answers. It is no change by its owner, so the version stays.
