@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::{Database, on_both_databases};
+use world::on_both_databases;
 
 use crate::installation::{ApiFixture, Receiver, Reply};
 use crate::webhook_delivery::{endpoint, fixture, happen, operation_event, staff};
