@@ -95,7 +95,7 @@ async fn the_note_of_a_send_leaves_rows_that_another_commit_holds_for_later() {
     };
     assert_eq!(note().await.len(), 1, "it is left for later");
     assert_eq!(of_site().await.sends, first.sends);
-    drop(following);
+    following.commit(Point::Follow).await.unwrap();
     assert_eq!(note().await.len(), 0);
     let last = of_site().await;
     assert_eq!((last.sends, last.last_answer.as_deref()), (first.sends + 1, Some("noted")));
