@@ -1,16 +1,15 @@
 //! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is a server; the URL decides.
 
-use std::fs::{File, Permissions};
+mod sqlite;
+
+use std::fs::File;
 use std::ops::{Deref, DerefMut};
-use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
 use std::str::FromStr;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous};
 use sqlx::{AssertSqlSafe, Connection, PgPool, SqlitePool};
 use tokio::sync::watch;
 
@@ -32,8 +31,6 @@ const BEGUN: Duration = Duration::from_secs(15);
 const PROBE: Duration = Duration::from_secs(2);
 /// The time limit for a commit. A synchronous replica can be slow.
 const COMMITTED: Duration = Duration::from_secs(40);
-/// How long to wait for the lock file: a process that just ended can hold it for a moment longer.
-const LOCK_GRACE: Duration = Duration::from_secs(1);
 /// Timeout of a statement in an HTTP request.
 const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
@@ -42,14 +39,6 @@ const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 const SQLITE_BEGIN: &str = "pragma synchronous = full; begin immediate";
 /// As the queue's own writes.
 const SQLITE_BEGIN_UNSYNCED: &str = "begin immediate";
-/// Pages of the log of SQLite (32 MiB) that are written before they are copied into the file. Under load a page is written many times, and
-/// copying syncs the file.
-const SQLITE_LOG_PAGES: &str = "8192";
-/// The writer's cache, in KiB. The driver's default of 2 MiB holds less than the indexes of one busy table.
-const SQLITE_WRITER_CACHE: &str = "-32768";
-/// Statements that a connection keeps prepared. The engine's loops alone have more than the driver's default.
-const STATEMENTS: usize = 500;
-
 /// A database with the clock and the id source of everything written to it.
 #[derive(Clone, Debug)]
 pub struct Db {
@@ -117,7 +106,7 @@ impl Db {
         if url.starts_with("postgres") {
             // A process that is stopped inside a transaction must not keep its row locks for longer than a lease. JIT is off because no
             // statement here is long enough to be worth compiling, and compiling takes half a second.
-            let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(STATEMENTS).options([
+            let options = PgConnectOptions::from_str(url)?.statement_cache_capacity(sqlite::STATEMENTS).options([
                 ("statement_timeout", "30000"),
                 ("idle_in_transaction_session_timeout", "10000"),
                 ("synchronous_commit", "on"),
@@ -126,35 +115,7 @@ impl Db {
             let pool = server_pool(connections_max).connect_with(options).await?;
             return Ok(Self { pools: Pools::Postgres(pool), clock, ids, signals: Signals::default(), _lock: None });
         }
-        let in_memory = url.contains(":memory:");
-        let options = SqliteConnectOptions::from_str(url)?
-            .create_if_missing(true)
-            .foreign_keys(true)
-            .busy_timeout(Duration::from_secs(10))
-            .journal_mode(SqliteJournalMode::Wal)
-            .pragma("wal_autocheckpoint", SQLITE_LOG_PAGES)
-            .statement_cache_capacity(STATEMENTS)
-            .synchronous(SqliteSynchronous::Normal);
-        let lock = if in_memory { None } else { Some(Arc::new(lock(options.get_filename()).await?)) };
-        if !in_memory {
-            keep_private(options.get_filename())?;
-        }
-        // The connection stays open, because an in-memory database ends with it.
-        let mut write = file_pool(1).min_connections(1).idle_timeout(None).max_lifetime(None);
-        if !in_memory {
-            // Reset to the default for the queue; see SQLITE_BEGIN. Memory has nothing to sync.
-            write = write.after_release(|connection, _| {
-                Box::pin(
-                    async move { sqlx::query("pragma synchronous = normal").execute(connection).await.map(|_| true) },
-                )
-            });
-        }
-        let write = write.connect_with(options.clone().pragma("cache_size", SQLITE_WRITER_CACHE)).await?;
-        let read = if in_memory {
-            write.clone()
-        } else {
-            file_pool(connections_max.clamp(1, 4)).connect_with(options.read_only(true)).await?
-        };
+        let sqlite::Opened { write, read, lock } = sqlite::open(url, connections_max).await?;
         Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, signals: Signals::default(), _lock: lock })
     }
 
@@ -362,18 +323,6 @@ pub fn expect_all_updated(rows: u64, expected: usize, what: &'static str, first:
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
 }
 
-fn file_pool(connections_max: u32) -> SqlitePoolOptions {
-    // A local file needs no ping before use.
-    SqlitePoolOptions::new().max_connections(connections_max).test_before_acquire(false).before_acquire(
-        |connection, _| {
-            // When the disk fails, SQLite ends the transaction by itself but the driver still believes that it is open. Such a
-            // connection is replaced.
-            let sound = !connection.is_in_transaction();
-            Box::pin(async move { Ok(sound) })
-        },
-    )
-}
-
 fn server_pool(connections_max: u32) -> PgPoolOptions {
     PgPoolOptions::new()
         .max_connections(connections_max)
@@ -392,28 +341,4 @@ fn server_pool(connections_max: u32) -> PgPoolOptions {
             // Otherwise a dead connection would keep its place in the pool until the network times out.
             Box::pin(async move { answered(PONG, connection.ping()).await.map(|()| true) })
         })
-}
-
-/// Only the owner of the process reads the database. SQLite gives its other files the same mode.
-fn keep_private(database: &Path) -> Result<()> {
-    let failed = |e: std::io::Error| Error::Database(sqlx::Error::Io(e));
-    let file = File::options().append(true).create(true).mode(0o600).open(database).map_err(failed)?;
-    file.set_permissions(Permissions::from_mode(0o600)).map_err(failed)
-}
-
-async fn lock(database: &Path) -> Result<File> {
-    let path = database.with_extension("lock");
-    let failed = |e: std::io::Error| Error::Database(sqlx::Error::Io(e));
-    if let Some(parent) = path.parent() {
-        std::fs::create_dir_all(parent).map_err(failed)?;
-    }
-    let file = File::create(&path).map_err(failed)?;
-    let start = Instant::now();
-    while file.try_lock().is_err() {
-        if start.elapsed() > LOCK_GRACE {
-            return Err(Error::FileInUse { path: database.display().to_string() });
-        }
-        tokio::time::sleep(Duration::from_millis(20)).await;
-    }
-    Ok(file)
 }
