@@ -72,10 +72,11 @@ impl Effect for TokenDeployed {
         async move {
             let deployed = |one: &FinalEffect<'a>| {
                 let effect: &dyn Any = one.effect;
-                effect.downcast_ref::<Self>().map(|deployed| (one.op, deployed.0, one.at))
+                let why = || format!("a deployment has another effect: {:?}", one.effect);
+                let unlike = || Error::Unreadable { what: "effect of", id: one.op.id.clone(), why: why() };
+                effect.downcast_ref::<Self>().map(|deployed| (one.op, deployed.0, one.at)).ok_or_else(unlike)
             };
-            // All are of this type: a kind of operation has one effect.
-            deploy::settle(tx, &all.iter().filter_map(deployed).collect::<Vec<_>>()).await
+            deploy::settle(tx, &all.iter().map(deployed).collect::<Result<Vec<_>>>()?).await
         }
         .boxed()
     }
