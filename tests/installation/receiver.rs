@@ -111,17 +111,17 @@ impl Receiver {
             let body = String::from_utf8(bytes[end..end + length].to_vec()).unwrap();
             bytes.drain(..end + length);
             self.received.lock().unwrap().push(Received { headers, body });
-            let mut reply = self.reply.lock().unwrap().clone();
-            if let Reply::Late(time) = reply {
-                tokio::time::sleep(time).await;
-                reply = Reply::Status(200, "");
-            }
+            let answer = |status: u16, lines: &str| {
+                format!("HTTP/1.1 {status} Answer\r\n{lines}content-length: 6\r\n\r\nanswer")
+            };
+            let reply = self.reply.lock().unwrap().clone();
             match reply {
-                Reply::Status(status, lines) => {
-                    let answer = format!("HTTP/1.1 {status} Answer\r\n{lines}content-length: 6\r\n\r\nanswer");
-                    socket.write_all(answer.as_bytes()).await.ok()?;
+                Reply::Status(status, lines) => socket.write_all(answer(status, lines).as_bytes()).await.ok()?,
+                Reply::Late(time) => {
+                    tokio::time::sleep(time).await;
+                    socket.write_all(answer(200, "").as_bytes()).await.ok()?;
                 }
-                Reply::Hang | Reply::Late(_) => tokio::time::sleep(Duration::from_secs(600)).await,
+                Reply::Hang => tokio::time::sleep(Duration::from_secs(600)).await,
                 Reply::Drop => return None,
                 Reply::Garbage => {
                     socket.write_all(b"\x16\x03\x01 garbage\xff\r\n\r\n").await.ok()?;
