@@ -12,7 +12,7 @@ const OWN: &str = "(select oid from pg_database where datname = current_database
 /// What the server writes into its log when somebody has waited for a lock for a millisecond.
 const WAIT: &str = " still waiting for ";
 
-/// The counts of a database so far. Those of SQLite, which counts nothing, are none.
+/// The counts of a PostgreSQL database so far. SQLite keeps no such counts.
 #[derive(Clone, Copy)]
 pub struct Counters {
     server: Option<Server>,

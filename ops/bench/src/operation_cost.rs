@@ -2,7 +2,7 @@
 
 use crate::sample::{median, spread};
 
-/// What an operation cost. What SQLite does not count is none.
+/// What an operation cost. A figure that SQLite does not count is `None`.
 pub struct OperationCost {
     /// Statements from the acceptance on, and those of the acceptance alone.
     pub statements: Option<(f64, f64)>,

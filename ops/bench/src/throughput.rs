@@ -57,7 +57,7 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     }
 }
 
-/// The runs of one pair. One that stood still is none of the rates.
+/// The runs of one pair. The rates leave out the runs that stalled.
 #[derive(Default)]
 struct Runs {
     /// Operations a second.

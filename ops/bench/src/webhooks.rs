@@ -20,7 +20,7 @@ use crate::table::{self, Line, Table};
 /// Events a second.
 const RATE: f64 = 200.0;
 const KILLS: usize = 3;
-/// Those who commit events at once.
+/// Callers that commit events at once.
 const CALLERS: usize = 32;
 /// A claim of a process that was killed is taken over after a minute.
 const PATIENCE: Duration = Duration::from_secs(150);
