@@ -146,6 +146,21 @@ on_both_databases! {
         assert_eq!(fixture.cents(payer).await, before - 3_000);
     }
 
+    async fn an_action_that_asks_the_chain_is_not_tried_and_says_so(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        let give_up = json!({ "resolution": "abandon", "reason": "the offering is over" });
+        let requested = server.act("abandon", &mint, "reconcile", give_up).await;
+        let second = site.second_person(&server).await;
+        let untried = simulated(&second, &requested).await;
+        assert_eq!((untried.status, untried.text("/outcome"), untried.body["chains"].clone()), (200, "unknown".to_owned(), json!([])), "{untried:?}");
+        assert!(untried.text("/untried_because").starts_with("The engine checks the chain"), "{untried:?}");
+        let mut visitor = Visitor::with_role(&site, &server, "watcher", Role::Operator).await;
+        let page = visitor.get(&path_of(&requested).replace("/v1/", "/console/")).await.text;
+        assert!(page.contains("The engine checks the chain") && !page.contains("It sends nothing to a chain."), "{page}");
+    }
+
     async fn a_chain_that_does_not_answer_leaves_an_honest_page(database: Database) {
         let proxy = OnceLock::new();
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;

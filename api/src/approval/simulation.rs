@@ -23,13 +23,16 @@ use crate::http::pages::Parameters;
 #[schema(as = ApprovalSimulation)]
 pub struct View {
     /// `succeeds`, `reverts`, `refused` (by the rules of the platform, before anything is sent), `sends_nothing`, or `unknown` if a chain did
-    /// not answer.
+    /// not answer or the action is not tried before its approval.
     #[schema(example = "succeeds")]
     outcome: &'static str,
     /// When it was tried. An answer may be some seconds old.
     tried_at: Instant,
     /// Why it would be refused before anything is sent. Null if it would not.
     refusal: Option<Trouble>,
+    /// Why the action is not tried before its approval. Null if it is.
+    #[schema(example = "The engine checks the chain when it executes this action, so it is not tried before.")]
+    untried_because: Option<&'static str>,
     /// The trial on each chain. Empty if the action sends nothing.
     chains: Vec<OnChain>,
 }
@@ -140,13 +143,14 @@ fn view(app: &App, simulated: Simulation) -> View {
     let any = |outcome| chains.iter().any(|chain| chain.outcome == outcome);
     let outcome = match &simulated.refused {
         Some(_) => "refused",
+        None if simulated.untried.is_some() => "unknown",
         None if chains.is_empty() => "sends_nothing",
         None if any("reverts") => "reverts",
         None if any("unknown") => "unknown",
         None => "succeeds",
     };
     let refusal = simulated.refused.map(|(code, detail)| Trouble { code: code.to_owned(), detail: Some(detail) });
-    View { outcome, tried_at: Instant(simulated.tried_at), refusal, chains }
+    View { outcome, tried_at: Instant(simulated.tried_at), refusal, untried_because: simulated.untried, chains }
 }
 
 fn on_chain(app: &App, tried: ChainTrial) -> OnChain {

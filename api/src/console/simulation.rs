@@ -14,6 +14,8 @@ pub struct Simulation {
     pub tried_at: DateTime<Utc>,
     /// Why it would be refused before anything is sent.
     pub refusal: Option<Refusal>,
+    /// Why it is not tried before its approval.
+    pub untried_because: Option<String>,
     /// The trial on each chain.
     pub chains: Vec<OnChain>,
 }

@@ -15,6 +15,8 @@ use crate::token::view::{NoAnswer, TokenViews};
 
 /// The time limit for everything that is asked of one chain.
 const CHAIN_SECONDS: u64 = 3;
+/// Why an action that the engine executes is not tried.
+const UNTRIED: &str = "The engine checks the chain when it executes this action, so it is not tried before.";
 
 /// What a pending approval would do now.
 #[derive(Clone, Debug)]
@@ -23,6 +25,8 @@ pub struct Simulation {
     pub tried_at: DateTime<Utc>,
     /// Why the action would be refused before anything is sent.
     pub refused: Option<(&'static str, String)>,
+    /// Why the calls are not known before the approval.
+    pub untried: Option<&'static str>,
     /// The trial on each chain. Empty if the action sends nothing.
     pub trials: Vec<ChainTrial>,
 }
@@ -36,7 +40,7 @@ pub struct ChainTrial {
     pub block: Option<Header>,
     /// The calls that an approval would send to this chain.
     pub calls_total: usize,
-    /// The trial, or why there is none.
+    /// What the calls would do, or why they could not be tried.
     pub result: std::result::Result<Trial, String>,
 }
 
@@ -46,9 +50,11 @@ pub async fn simulate(engine: &Engine, heads: &TokenViews, a: &Approval) -> Resu
         return Err(approval::not_pending(a));
     }
     let tried_at = engine.db.clock().now();
+    let nothing = Simulation { tried_at, refused: None, untried: None, trials: Vec::new() };
     let plan = match plan::of(&engine.db, &engine.settings, a).await {
-        Ok(plan) => plan,
-        Err(error) => return refused(tried_at, error),
+        Ok(Some(plan)) => plan,
+        Ok(None) => return Ok(Simulation { untried: Some(UNTRIED), ..nothing }),
+        Err(error) => return refused(nothing, error),
     };
     let mut trials = Vec::with_capacity(plan.len());
     for (chain_id, calls) in plan {
@@ -63,14 +69,12 @@ pub async fn simulate(engine: &Engine, heads: &TokenViews, a: &Approval) -> Resu
         };
         trials.push(ChainTrial { chain_id, block, calls_total, result });
     }
-    Ok(Simulation { tried_at, refused: None, trials })
+    Ok(Simulation { trials, ..nothing })
 }
 
-fn refused(tried_at: DateTime<Utc>, error: Error) -> Result<Simulation> {
+fn refused(nothing: Simulation, error: Error) -> Result<Simulation> {
     match error.refusal() {
-        Some((code, detail)) => {
-            Ok(Simulation { tried_at, refused: Some((code, detail.to_owned())), trials: Vec::new() })
-        }
+        Some((code, detail)) => Ok(Simulation { refused: Some((code, detail.to_owned())), ..nothing }),
         None => Err(error),
     }
 }

@@ -1,6 +1,6 @@
 //! Balances before and after the calls, read at the same block.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
@@ -54,7 +54,7 @@ pub async fn read(
     Ok(())
 }
 
-/// The balances to read: all supplies, and the first accounts.
+/// The balances to read: the first accounts, and then the supplies.
 fn chosen(changed: &[Balance]) -> Vec<Balance> {
     let supplies = changed.iter().filter(|balance| balance.account().is_none());
     let accounts = changed.iter().filter(|balance| balance.account().is_some());
@@ -68,13 +68,8 @@ async fn names(engine: &Engine, network: &Network, calls: &[PlannedCall]) -> Fou
     let coins = network.chain.config.payout_tokens.iter();
     let mut names: Names = coins.map(|coin| (coin.address, (coin.symbol.clone(), u32::from(coin.decimals)))).collect();
     let mut tx = engine.db.read().await?;
-    let mut seen: Vec<&String> = Vec::new();
-    for id in calls.iter().filter_map(|planned| planned.offering_id.as_ref()) {
-        if seen.contains(&id) {
-            continue;
-        }
-        seen.push(id);
-        let offering = offering::find(&mut tx, id).await?;
+    let ids: BTreeSet<&str> = calls.iter().filter_map(|planned| planned.offering_id.as_deref()).collect();
+    for offering in offering::find_all(&mut tx, &ids.into_iter().collect::<Vec<_>>()).await? {
         if let Some(token) = offering.token_address {
             names.insert(token.0, (offering.token_symbol.clone(), offering.decimals()));
         }

@@ -34,18 +34,18 @@ pub struct PlannedCall {
 /// The calls by chain, in the order in which they would be sent. Empty if the action sends nothing.
 pub type Plan = BTreeMap<i64, Vec<PlannedCall>>;
 
-/// The calls of a pending approval. A refusal is what its execution would be refused with.
-pub async fn of(db: &Db, settings: &Settings, a: &Approval) -> Result<Plan> {
+/// The calls of a pending approval, or none if its execution asks the chain first. A refusal is what its execution would be refused with.
+pub async fn of(db: &Db, settings: &Settings, a: &Approval) -> Result<Option<Plan>> {
     let action = Action::read(&a.id, a.verified_payload()?)?;
     if action.asks_chain() {
-        return Ok(Plan::new());
+        return Ok(None);
     }
     // Never committed: what is written here only shows what would be sent.
     let mut tx = db.begin().await?;
     payout_approval::lock_distribution_of(&mut tx, a).await?;
     let by = Requester { actor: a.maker.clone(), request_id: None, idempotency_key: a.idempotency_key.clone() };
     let operations = execute(&mut tx, settings, action, &by).await?;
-    calls(&mut tx, &operations).await
+    calls(&mut tx, &operations).await.map(Some)
 }
 
 async fn execute(tx: &mut Tx, settings: &Settings, action: Action, by: &Requester) -> Result<Vec<Operation>> {

@@ -20,7 +20,7 @@ const KEPT_MAX: usize = 1_000;
 /// An answer with the version of the approval.
 type Answer = Option<(i64, Simulation)>;
 
-/// The last answer for each approval. Whoever asks meanwhile waits for it.
+/// The last answer for each approval. Requests that come while a chain is asked wait for the one answer.
 #[derive(Default)]
 pub struct Recent {
     answers: StdMutex<HashMap<String, Arc<Mutex<Answer>>>>,

@@ -47,8 +47,6 @@ pub async fn run(network: &Network, head: &Header, calls: &[PlannedCall], now: D
             changed.push(balance);
         }
     }
-    // People read whose balance changes first, and the supply at the end.
-    changed.sort_by_key(|balance| balance.account().is_none());
     let transactions = calls.iter().zip(outcomes).map(|(planned, outcome)| Transaction::of(planned, outcome));
     Ok(Trial::of(transactions.collect(), changed, None))
 }
