@@ -4,7 +4,8 @@ use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use muniment_domain::Result;
-use muniment_domain::delivery::claim::{self, Claim};
+use muniment_domain::db::Tx;
+use muniment_domain::delivery::claim::{self, Batch, Claim};
 use muniment_domain::delivery::record::Verdict;
 use muniment_domain::delivery::{again, record};
 use muniment_domain::point::Point;
@@ -18,8 +19,7 @@ use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
 use crate::engine::queue;
 
-/// Deliveries that a lane takes at once, and while its endpoint fails. Each batch is two commits. Even if every request hangs, a batch ends
-/// before its claims do.
+/// Deliveries that a lane takes at once, and while its endpoint fails. Even if every request hangs, a batch ends before its claims do.
 const BATCH: i64 = 64;
 const BATCH_FAILING: i64 = 16;
 /// Lanes that send at once, and those of failing endpoints. With the batch it bounds the memory.
@@ -38,6 +38,15 @@ pub struct Lanes {
     room: Arc<Semaphore>,
     room_failing: Arc<Semaphore>,
     failing: Arc<Mutex<HashSet<String>>>,
+}
+
+/// What a turn leaves.
+enum After {
+    /// The next batch, taken.
+    Batch(Box<Batch>),
+    /// More can be due.
+    Look,
+    Nothing,
 }
 
 impl Lanes {
@@ -76,15 +85,21 @@ impl Lanes {
     async fn run(&self, hold: Hold) {
         let mut next = Some(hold);
         while let Some(hold) = next {
+            let (mut taken, mut place) = (None, None);
             loop {
-                if self.stop.is_cancelled() {
+                // What is taken is sent, also while the process stops.
+                if taken.is_none() && self.stop.is_cancelled() {
                     return;
                 }
                 // Outside of the limit of time of a turn: a room can be full of endpoints that hang. It is never closed.
-                let _place = self.room_of(hold.id()).acquire().await;
-                match job::attempt(self.turn(hold.id())).await {
-                    Ok(true) => {}
-                    Ok(false) => break,
+                let room = self.room_of(hold.id());
+                if place.is_none() {
+                    place = room.acquire().await.ok();
+                }
+                match job::attempt(self.turn(hold.id(), taken, room)).await {
+                    Ok(After::Batch(batch)) => taken = Some(batch),
+                    Ok(After::Look) => (taken, place) = (None, None),
+                    Ok(After::Nothing) => break,
                     Err(why) => {
                         tracing::error!(endpoint.id = hold.id(), "deliveries are left to the sweep: {why}");
                         break;
@@ -95,32 +110,56 @@ impl Lanes {
         }
     }
 
-    /// One batch. Returns whether more can be due. A lost claim or answer sends the same bytes again, so neither is synced.
-    async fn turn(&self, endpoint_id: &str) -> Result<bool> {
-        let db = &self.courier.db;
-        let mut tx = db.begin_unsynced().await?;
-        let batch = match claim::take(&mut tx, endpoint_id, BATCH, BATCH_FAILING).await? {
-            Claim::Nothing => return Ok(false),
-            Claim::Recovery => {
-                again::recover_page(&mut tx, endpoint_id, RECOVERED).await?;
-                tx.commit(Point::FanOut).await?;
-                return Ok(true);
-            }
-            Claim::Batch(batch) => batch,
+    /// One batch: the one that the turn before took, or a new one. A lost claim or answer sends the same bytes again, so neither is synced.
+    async fn turn(&self, endpoint_id: &str, taken: Option<Box<Batch>>, room: &Semaphore) -> Result<After> {
+        let batch = match taken {
+            Some(batch) => batch,
+            None => match self.take(endpoint_id).await? {
+                After::Batch(batch) => batch,
+                other => return Ok(other),
+            },
         };
-        tx.commit(Point::Claim).await?;
         let outcomes = send::all(&self.courier, &batch).await;
-        let mut tx = db.begin_unsynced().await?;
+        let healthy = outcomes.iter().any(|outcome| outcome.verdict == Verdict::Delivered);
+        let mut tx = self.courier.db.begin_unsynced().await?;
         if let Some(next) = record::store(&mut tx, endpoint_id, &outcomes).await? {
             queue::wake_id(&mut tx, queue::DELIVERY, endpoint_id, next).await?;
         }
+        // The next batch needs no commit of its own. While other lanes wait for a place, this one gives up its own instead.
+        let mut after = After::Look;
+        if healthy && room.available_permits() > 0 && !self.stop.is_cancelled() {
+            after = self.take_in(&mut tx, endpoint_id).await?;
+        }
         tx.commit(Point::Deliver).await?;
-        if outcomes.iter().any(|outcome| outcome.verdict == Verdict::Delivered) {
+        if healthy {
             self.failing().remove(endpoint_id);
         } else {
             self.failing().insert(endpoint_id.to_owned());
         }
-        Ok(true)
+        Ok(after)
+    }
+
+    async fn take(&self, endpoint_id: &str) -> Result<After> {
+        let mut tx = self.courier.db.begin_unsynced().await?;
+        let after = self.take_in(&mut tx, endpoint_id).await?;
+        match after {
+            After::Nothing => {}
+            After::Look => tx.commit(Point::FanOut).await?,
+            After::Batch(_) => tx.commit(Point::Claim).await?,
+        }
+        Ok(after)
+    }
+
+    /// Takes what is due, or does the next page of a recovery.
+    async fn take_in(&self, tx: &mut Tx, endpoint_id: &str) -> Result<After> {
+        Ok(match claim::take(tx, endpoint_id, BATCH, BATCH_FAILING).await? {
+            Claim::Nothing => After::Nothing,
+            Claim::Recovery => {
+                again::recover_page(tx, endpoint_id, RECOVERED).await?;
+                After::Look
+            }
+            Claim::Batch(batch) => After::Batch(batch),
+        })
     }
 
     fn room_of(&self, endpoint_id: &str) -> &Semaphore {
