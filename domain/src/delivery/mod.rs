@@ -41,6 +41,12 @@ crate::words! {
 impl Status {
     /// The statuses in which something is left to do.
     pub const LIVE: [Self; 3] = [Self::Pending, Self::Delivering, Self::Retrying];
+    /// The statuses that an answer can still turn into `delivered`.
+    pub(crate) const ANSWERABLE: [Self; 3] = [Self::Delivering, Self::Retrying, Self::Failed];
+    /// The statuses in which it is over.
+    const OVER: [Self; 3] = [Self::Delivered, Self::Failed, Self::Skipped];
+    /// Over, and never delivered.
+    pub(crate) const MISSED: [Self; 2] = [Self::Failed, Self::Skipped];
 }
 
 /// One row of `webhook_deliveries`.
@@ -161,9 +167,8 @@ pub async fn release_claims(tx: &mut Tx) -> Result<u64> {
 /// Deletes old deliveries that have ended, with their attempts and bytes, up to a limit. Returns the number of deliveries and messages.
 pub async fn prune(tx: &mut Tx, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::days(KEPT_DAYS);
-    let ids =
-        sql("select id from webhook_deliveries where created_at < $1 and status in ('delivered', 'failed', 'skipped')
-         order by id limit $2")
+    let ids = sql("select id from webhook_deliveries where created_at < $1 and status in :over order by id limit $2")
+        .words(":over", &Status::OVER)
         .bind((oldest, limit))
         .scalars::<String>(tx)
         .await?;

@@ -80,7 +80,8 @@ async fn set_delivered(tx: &mut Tx, delivered: &[&Outcome]) -> Result<()> {
     for portion in portions(tx, delivered) {
         sql("update webhook_deliveries set status = 'delivered', next_attempt_at = null, updated_at = ")
             .value(now)
-            .push(" where status in ('delivering', 'retrying', 'failed') and id in (")
+            .push(" where status in :answerable and id in (")
+            .words(":answerable", &Status::ANSWERABLE)
             .list(portion.iter().map(|outcome| &outcome.delivery.id))
             .push(")")
             .execute(tx)
