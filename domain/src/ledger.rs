@@ -1,4 +1,4 @@
-//! The ledger of one token. It loads the rows of the addresses in some events, applies the events in memory and writes the rows back.
+//! The ledgers of tokens. Each loads the rows of the addresses in some events, applies the events in memory and writes the rows back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -53,21 +53,23 @@ pub struct Ledger<'a> {
 
 impl<'a> Ledger<'a> {
     /// Loads the rows of all addresses in the events.
-    pub async fn load(tx: &mut Tx, offering_id: &'a str, events: &[&TokenEvent]) -> Result<Self> {
+    async fn load(
+        tx: &mut Tx,
+        offering_id: &'a str,
+        events: &[&TokenEvent],
+        partitions: BTreeMap<i64, Partition>,
+    ) -> Result<Self> {
         let block = events.iter().map(|e| e.block_number).max().unwrap_or_default();
         let named: BTreeSet<Address> =
             events.iter().flat_map(|e| [e.from_address, e.to_address]).flatten().map(|a| a.0).collect();
         let named: Vec<Address> = named.into_iter().collect();
-        let partitions = partitions(tx, offering_id).await?;
-        let partitions =
-            partitions.into_iter().map(|(id, restricted, supply)| (id, Partition { restricted, supply: supply.0 }));
         let mut ledger = Self {
             offering_id,
             block,
             balances: BTreeMap::new(),
             tranches: BTreeMap::new(),
             accounts: BTreeMap::new(),
-            partitions: partitions.collect(),
+            partitions,
         };
         for some in named.chunks(ROWS_PER_STATEMENT) {
             ledger.read(tx, some).await?;
@@ -196,8 +198,8 @@ impl<'a> Ledger<'a> {
         self.accounts.insert(lost, Account { frozen: true, successor: Some(replacement) });
     }
 
-    /// Writes all rows back.
-    pub async fn save(self, tx: &mut Tx) -> Result<()> {
+    /// Writes the rows of the addresses back.
+    async fn save(&self, tx: &mut Tx) -> Result<()> {
         let (offering_id, block, now) = (self.offering_id, self.block, tx.now());
         let balances: Vec<_> = self.balances.iter().collect();
         for some in balances.chunks(ROWS_PER_STATEMENT) {
@@ -215,7 +217,7 @@ impl<'a> Ledger<'a> {
             .await?;
         }
         self.save_tranches(tx).await?;
-        self.save_states(tx).await
+        self.save_accounts(tx).await
     }
 
     async fn save_tranches(&self, tx: &mut Tx) -> Result<()> {
@@ -247,7 +249,7 @@ impl<'a> Ledger<'a> {
         Ok(())
     }
 
-    async fn save_states(&self, tx: &mut Tx) -> Result<()> {
+    async fn save_accounts(&self, tx: &mut Tx) -> Result<()> {
         for (wallet, account) in &self.accounts {
             insert_into("token_accounts")
                 .set("offering_id", self.offering_id)
@@ -258,20 +260,6 @@ impl<'a> Ledger<'a> {
                 .push(
                     " on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
                     successor_address = excluded.successor_address, block_number = excluded.block_number",
-                )
-                .execute(tx)
-                .await?;
-        }
-        for (partition, state) in &self.partitions {
-            insert_into("token_partitions")
-                .set("offering_id", self.offering_id)
-                .set("partition_id", *partition)
-                .set("restricted", state.restricted)
-                .set("supply", Dec(state.supply))
-                .set("block_number", self.block)
-                .push(
-                    " on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
-                    supply = excluded.supply, block_number = excluded.block_number",
                 )
                 .execute(tx)
                 .await?;
@@ -289,10 +277,47 @@ pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
     for event in events {
         by_token.entry(&event.offering_id).or_default().push(event);
     }
+    // Read and written for all tokens together: a token's first event is often the only one of its block.
+    let mut partitions = partitions_of(tx, &by_token.keys().copied().collect::<Vec<_>>()).await?;
+    let mut changed = Vec::new();
     for (offering_id, own) in by_token {
-        let mut ledger = Ledger::load(tx, offering_id, &own).await?;
+        let known = partitions.remove(offering_id).unwrap_or_default();
+        let mut ledger = Ledger::load(tx, offering_id, &own, known).await?;
         own.iter().try_for_each(|event| ledger.apply(event))?;
         ledger.save(tx).await?;
+        changed.extend(ledger.partitions.into_iter().map(|(id, state)| (offering_id, id, state, ledger.block)));
+    }
+    save_partitions(tx, &changed).await
+}
+
+async fn partitions_of(tx: &mut Tx, offering_ids: &[&str]) -> Result<BTreeMap<String, BTreeMap<i64, Partition>>> {
+    let mut found: BTreeMap<String, BTreeMap<i64, Partition>> = BTreeMap::new();
+    for portion in portions(tx, offering_ids) {
+        let rows =
+            sql("select offering_id, partition_id, restricted, supply from token_partitions where offering_id in (")
+                .list(portion)
+                .push(")")
+                .rows::<(String, i64, bool, Dec<u128>)>(tx)
+                .await?;
+        for (offering_id, id, restricted, supply) in rows {
+            found.entry(offering_id).or_default().insert(id, Partition { restricted, supply: supply.0 });
+        }
+    }
+    Ok(found)
+}
+
+async fn save_partitions(tx: &mut Tx, changed: &[(&str, i64, Partition, i64)]) -> Result<()> {
+    for portion in portions(tx, changed) {
+        sql("insert into token_partitions (offering_id, partition_id, restricted, supply, block_number)")
+            .values(portion, |(offering_id, id, state, block)| {
+                (*offering_id, *id, state.restricted, Dec(state.supply), *block)
+            })
+            .push(
+                " on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
+                    supply = excluded.supply, block_number = excluded.block_number",
+            )
+            .execute(tx)
+            .await?;
     }
     Ok(())
 }
