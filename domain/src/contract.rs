@@ -72,16 +72,6 @@ pub async fn set_implementation(tx: &mut Tx, chain_id: i64, factory: Address, im
     Ok(())
 }
 
-/// The implementation that all tokens of a factory are clones of, if known.
-pub async fn implementation(tx: &mut Tx, chain_id: i64, factory: Address) -> Result<Option<Address>> {
-    Ok(sql("select implementation from contracts where chain_id = $1 and address = $2")
-        .bind((chain_id, Hex(factory)))
-        .optional_scalar::<Option<Hex<Address>>>(tx)
-        .await?
-        .flatten()
-        .map(|address| address.0))
-}
-
 /// Reserves `count` operation numbers of a contract and returns the first. A rollback releases them.
 pub async fn reserve_op_numbers(tx: &mut Tx, chain_id: i64, address: Address, count: i64) -> Result<i64> {
     let next = sql("update contracts set next_op_number = next_op_number + $3
@@ -142,12 +132,21 @@ pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) ->
 
 /// The configured contract of a kind of which a chain has one, such as the factory.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
-    sql("select address from contracts where chain_id = $1 and kind = $2
+    Ok(configured(tx, chain_id, kind).await?.0)
+}
+
+/// The factory, and the implementation that all its tokens are clones of, if known.
+pub async fn factory(tx: &mut Tx, chain_id: i64) -> Result<(Address, Option<Address>)> {
+    configured(tx, chain_id, Kind::Factory).await
+}
+
+async fn configured(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<(Address, Option<Address>)> {
+    sql("select address, implementation from contracts where chain_id = $1 and kind = $2
          order by configured_at desc nulls last, created_at desc limit 1")
     .bind((chain_id, kind))
-    .optional_scalar::<Hex<Address>>(tx)
+    .optional::<(Hex<Address>, Option<Hex<Address>>)>(tx)
     .await?
-    .map(|address| address.0)
+    .map(|(address, implementation)| (address.0, implementation.map(|code| code.0)))
     .ok_or_else(|| {
         Error::refused(
             Code::ContractMissing,

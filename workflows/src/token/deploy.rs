@@ -5,7 +5,7 @@ use alloy_primitives::Address;
 use muniment_activities::contract::line::UNITS_MAX;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
-use muniment_domain::contract::{self, Kind as ContractKind};
+use muniment_domain::contract;
 use muniment_domain::db::Tx;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Deployed, Offering, Status};
@@ -79,9 +79,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let factory = contract::only(tx, offering.chain_id, ContractKind::Factory).await?;
+    let (factory, implementation) = contract::factory(tx, offering.chain_id).await?;
     let deployment = deployment(tx, &offering, &r).await?;
-    let implementation = contract::implementation(tx, offering.chain_id, factory).await?;
     let predicted = implementation.map(|code| factory::predict_token(factory, code, deployment.offering_id));
     let terms = Terms { name: r.name.unwrap_or_else(|| offering.name.clone()), holder_cap: r.holder_cap };
     let calldata = factory::deploy_token(Address::ZERO, factory, &deployment).data;
