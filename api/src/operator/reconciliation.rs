@@ -11,7 +11,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::reconciliation::{self as runs, Part, Run, Severity, Status};
+use muniment_domain::reconciliation::{self as runs, FindingKind, Part, Run, Severity, Status};
 use muniment_workflows::reconciliation;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -114,7 +114,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
     let (found, total) = runs::findings(&mut tx, &id, page.limit, page.offset()).await?;
     let (mut by_kind, mut by_severity) = (BTreeMap::new(), BTreeMap::new());
     for (kind, severity, count) in runs::counts(&mut tx, &id).await? {
-        by_kind.insert(kind, count);
+        *by_kind.entry(kind.as_str()).or_insert(0) += count;
         *by_severity.entry(severity.as_str()).or_insert(0) += count;
     }
     let difference = |found: runs::StoredFinding| Difference {
@@ -186,8 +186,8 @@ struct Compared {
 #[schema(as = FindingCounts)]
 struct Counts {
     /// The numbers by kind.
-    #[schema(example = json!({ "balance_differs": 1 }))]
-    by_kind: BTreeMap<String, i64>,
+    #[schema(example = json!({ "balance": 1 }))]
+    by_kind: BTreeMap<&'static str, i64>,
     /// The numbers by severity.
     #[schema(example = json!({ "critical": 1 }))]
     by_severity: BTreeMap<&'static str, i64>,
@@ -197,8 +197,8 @@ struct Counts {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Finding)]
 struct Difference {
-    #[schema(example = "balance_differs")]
-    kind: String,
+    /// What differs.
+    kind: FindingKind,
     /// The severity.
     severity: Severity,
     #[schema(example = "0x5aAeb6053F3E94C9b9A09f33669435E7Ef1BeAed")]

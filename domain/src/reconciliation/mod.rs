@@ -1,6 +1,7 @@
 //! Reconciliation: comparisons of chain and database. A run has parts, one for each token and for the signers of each chain.
 
 mod belief;
+mod finding;
 mod payment;
 
 use alloy_primitives::B256;
@@ -14,6 +15,7 @@ use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
 pub use belief::{KnownStep, TokenState, of_token, steps_of_token};
+pub use finding::{Finding, FindingKind, Severity, StoredFinding};
 pub use payment::{DistributorStep, Payment, declared, payments};
 
 const ROWS_PER_STATEMENT: usize = 200;
@@ -29,16 +31,6 @@ crate::words! {
         Completed = "completed",
         /// The run could not be finished.
         Failed = "failed",
-    }
-}
-
-crate::words! {
-    /// The severity of a finding.
-    Severity {
-        /// Units or calls that the platform does not know of.
-        Critical = "critical",
-        /// Nothing is lost, but the platform shows wrong data.
-        Warning = "warning",
     }
 }
 
@@ -73,33 +65,6 @@ pub struct Part {
     pub compared: i64,
     pub calls: i64,
     pub done_at: Option<DateTime<Utc>>,
-}
-
-/// A difference between chain and database.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[allow(missing_docs)]
-pub struct Finding {
-    pub kind: &'static str,
-    pub severity: Severity,
-    /// The wallet, partition or operation concerned.
-    pub subject: String,
-    pub expected: Option<String>,
-    pub actual: Option<String>,
-    pub suggested_action: &'static str,
-}
-
-/// One row of `reconciliation_findings`.
-#[derive(Clone, Debug, sqlx::FromRow, serde::Serialize)]
-#[allow(missing_docs)]
-pub struct StoredFinding {
-    #[serde(skip)]
-    pub position: i64,
-    pub kind: String,
-    pub severity: Severity,
-    pub subject: String,
-    pub expected: Option<String>,
-    pub actual: Option<String>,
-    pub suggested_action: String,
 }
 
 /// Stores a run with a part for each deployed token and, unless it is for one offering, for the signers of each chain.
@@ -200,7 +165,7 @@ pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Res
 }
 
 /// The number of findings of each kind.
-pub async fn counts(tx: &mut Tx, run_id: &str) -> Result<Vec<(String, Severity, i64)>> {
+pub async fn counts(tx: &mut Tx, run_id: &str) -> Result<Vec<(FindingKind, Severity, i64)>> {
     sql("select kind, severity, count(*) from reconciliation_findings where run_id = $1
          group by kind, severity order by kind, severity")
     .bind(run_id)

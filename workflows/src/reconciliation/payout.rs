@@ -8,7 +8,7 @@ use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
 use muniment_activities::payout::coin::{self, Payments};
 use muniment_activities::payout::distributor;
-use muniment_domain::reconciliation::{DistributorStep, Finding, Payment, Severity};
+use muniment_domain::reconciliation::{DistributorStep, Finding, FindingKind, Payment, Severity};
 use muniment_domain::step::Outcome;
 
 use crate::engine::Network;
@@ -72,7 +72,7 @@ async fn transfers(network: &Network, recorded: &Recorded, findings: &mut Vec<Fi
 
 fn missing(payment: &Payment) -> Finding {
     Finding {
-        kind: "payout_missing",
+        kind: FindingKind::PayoutMissing,
         severity: Severity::Critical,
         subject: payment.entitlement_id.clone(),
         expected: Some(format!("{} units to {} in {}", payment.units.0, payment.payee_address.0, payment.tx_hash)),
@@ -84,7 +84,7 @@ fn missing(payment: &Payment) -> Finding {
 
 fn differs((distribution, (expected, actual)): (&str, (U256, U256))) -> Finding {
     Finding {
-        kind: "payout_total",
+        kind: FindingKind::PayoutTotal,
         severity: Severity::Critical,
         subject: distribution.to_owned(),
         expected: Some(expected.to_string()),
@@ -115,9 +115,9 @@ async fn pages(network: &Network, recorded: &Recorded, findings: &mut Vec<Findin
             suggested_action,
         };
         match (done, executed) {
-            (true, false) => findings.push(finding("confirmed_not_executed", "paid by the distributor", "not paid",
+            (true, false) => findings.push(finding(FindingKind::ConfirmedNotExecuted, "paid by the distributor", "not paid",
                 "The distributor does not show a page that is confirmed here. Check the endpoints first. Then pay nothing more of this distribution.")),
-            (false, true) => findings.push(finding("executed_not_confirmed", "not paid", "paid by the distributor",
+            (false, true) => findings.push(finding(FindingKind::ExecutedNotConfirmed, "not paid", "paid by the distributor",
                 "Retry the operation. The engine finds the page on the chain and confirms it, and nobody is paid twice.")),
             _ => {}
         }

@@ -8,7 +8,7 @@ use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::factory;
 use muniment_domain::column::Hex;
-use muniment_domain::reconciliation::{Finding, Part, Severity};
+use muniment_domain::reconciliation::{Finding, FindingKind, Part, Severity};
 use muniment_domain::{chain, lane, token_read};
 
 use super::{Compared, Comparison};
@@ -74,7 +74,7 @@ fn missing_role(
     let name = account.to_checksum(None);
     let (kind, severity, subject, found, suggested_action) = if !has_role {
         (
-            "agent_missing",
+            FindingKind::AgentMissing,
             Severity::Critical,
             name,
             everywhere,
@@ -83,14 +83,14 @@ fn missing_role(
     } else if let Some((key, id)) = partly {
         let found = held(account, *key, roles);
         (
-            "role_missing",
+            FindingKind::RoleMissing,
             Severity::Warning,
             if found == everywhere { name } else { format!("{name} for {id}") },
             found,
             ROLE_MISSING,
         )
     } else if offerings.is_empty() && some(everywhere) {
-        ("role_missing", Severity::Warning, name, everywhere, ROLE_MISSING)
+        (FindingKind::RoleMissing, Severity::Warning, name, everywhere, ROLE_MISSING)
     } else {
         return None;
     };
@@ -109,7 +109,7 @@ fn without_a_signer(
     }
     let unserved = offerings.iter().filter(|(key, _)| ours.iter().all(|one| held(*one, **key, roles) == Roles(0)));
     let finding = |(_, id): (&B256, &String)| Finding {
-        kind: "role_missing",
+        kind: FindingKind::RoleMissing,
         severity: Severity::Critical,
         subject: format!("every signer for {id}"),
         expected: Some(Roles::ALL.names()),
@@ -128,7 +128,7 @@ fn unknown_agent(agent: &Agent, roles: Roles, offerings: &BTreeMap<B256, String>
         None => format!("{account} for the unknown offering {}", agent.offering_id),
     };
     Finding {
-        kind: "agent_unknown",
+        kind: FindingKind::AgentUnknown,
         severity: Severity::Warning,
         subject,
         expected: Some("no role, or a signer of this platform".to_owned()),

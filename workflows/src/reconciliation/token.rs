@@ -9,7 +9,7 @@ use muniment_domain::column::Hex;
 use muniment_domain::holding::Holding;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
-use muniment_domain::reconciliation::{self, Finding, KnownStep, Part, Severity, TokenState};
+use muniment_domain::reconciliation::{self, Finding, FindingKind, KnownStep, Part, Severity, TokenState};
 use muniment_domain::subscription;
 
 use super::payout::{self, Recorded};
@@ -69,7 +69,7 @@ async fn compare_state(
     let holders: Vec<_> = belief.holdings.iter().map(|h| (h.wallet_address.0, partition(h.partition_id))).collect();
     let balances = survey.balances(&holders).await?;
     for (holding, balance) in belief.holdings.iter().zip(balances) {
-        findings.extend(differs("balance", Severity::Critical, &subject(holding), holding.balance.0, balance,
+        findings.extend(differs(FindingKind::Balance, Severity::Critical, &subject(holding), holding.balance.0, balance,
             "The index missed a transfer, or a row was changed by hand. Find the transfer on the chain before anything is paid."));
     }
     if !belief.past {
@@ -100,7 +100,7 @@ async fn compare_present(
     let locked = survey.locked(holders).await?;
     for (holding, locked) in belief.holdings.iter().zip(locked) {
         findings.extend(differs(
-            "locked",
+            FindingKind::Locked,
             Severity::Warning,
             &subject(holding),
             holding.locked.0,
@@ -122,7 +122,7 @@ async fn compare_present(
 fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding> {
     let text = |minor: i64| Some(format!("{} {}", Money::from_minor(minor), offering.currency));
     (offering.committed_total != reserved).then(|| Finding {
-        kind: "committed_total",
+        kind: FindingKind::CommittedTotal,
         severity: Severity::Critical,
         subject: offering.id.clone(),
         expected: text(reserved),
@@ -133,7 +133,7 @@ fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding
 }
 
 fn differs(
-    kind: &'static str,
+    kind: FindingKind,
     severity: Severity,
     subject: &str,
     expected: u128,
@@ -155,7 +155,7 @@ fn differs_in_supply(belief: &TokenState, partition: u32, actual: U256) -> Optio
     let expected = own.fold(0u128, |sum, h| sum.saturating_add(h.balance.0));
     let why = "The chain has units that no holder here has, or the reverse. Look for an operation that the chain executed and this database \
                does not know, and import it.";
-    differs("supply", Severity::Critical, &format!("partition {partition}"), expected, actual, why)
+    differs(FindingKind::Supply, Severity::Critical, &format!("partition {partition}"), expected, actual, why)
 }
 
 fn state(yes: bool, word: &str) -> Option<String> {
@@ -165,7 +165,7 @@ fn state(yes: bool, word: &str) -> Option<String> {
 fn differs_in_restriction(belief: &TokenState, partition: u32, actual: bool) -> Option<Finding> {
     let expected = belief.restricted.contains(&partition);
     (expected != actual).then(|| Finding {
-        kind: "restriction",
+        kind: FindingKind::Restriction,
         severity: Severity::Warning,
         subject: format!("partition {partition}"),
         expected: state(expected, "restricted"),
@@ -176,7 +176,7 @@ fn differs_in_restriction(belief: &TokenState, partition: u32, actual: bool) -> 
 
 fn differs_in_pause(belief: &TokenState, actual: bool) -> Option<Finding> {
     (belief.paused != actual).then(|| Finding {
-        kind: "pause",
+        kind: FindingKind::Pause,
         severity: Severity::Warning,
         subject: "token".to_owned(),
         expected: state(belief.paused, "paused"),
@@ -188,7 +188,7 @@ fn differs_in_pause(belief: &TokenState, actual: bool) -> Option<Finding> {
 fn differs_in_freeze(belief: &TokenState, account: Address, actual: bool) -> Option<Finding> {
     let expected = belief.frozen.contains(&account);
     (expected != actual).then(|| Finding {
-        kind: "freeze",
+        kind: FindingKind::Freeze,
         severity: Severity::Critical,
         subject: account.to_checksum(None),
         expected: state(expected, "frozen"),
@@ -214,18 +214,18 @@ fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) ->
         let (subject, actual) = (format!("operation number {}", e.op_id), format!("executed in {}", e.at.tx_hash));
         match by_number.get(&e.op_id) {
             None => findings.push(finding(
-                "unknown_operation",
+                FindingKind::UnknownOperation,
                 subject,
                 "no such operation",
                 actual,
                 "The chain executed an operation that this database never accepted. Import it before the lane signs again.",
             )),
             Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
-                findings.push(finding("op_id_conflict", k.operation_id.clone(), "executed with our payload", actual,
+                findings.push(finding(FindingKind::OpIdConflict, k.operation_id.clone(), "executed with our payload", actual,
                     "Somebody else calls this contract with the platform's operation numbers. Abandon the operation, and find out who holds an agent's key."));
             }
             Some(k) if !k.is_done() && !k.is_live() => {
-                findings.push(finding("executed_not_confirmed", k.operation_id.clone(), "not executed", actual,
+                findings.push(finding(FindingKind::ExecutedNotConfirmed, k.operation_id.clone(), "not executed", actual,
                     "Retry the operation: the engine finds it on the chain and confirms it. Mark an abandoned one as confirmed by hand."));
             }
             Some(_) => {}
@@ -233,7 +233,7 @@ fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) ->
     }
     let missing = known.iter().filter(|k| k.is_done() && k.block_number.is_some_and(|number| number <= last));
     for k in missing.filter(|k| !done.contains(&k.op_number.cast_unsigned())) {
-        findings.push(finding("confirmed_not_executed", k.operation_id.clone(), "executed", "not executed".to_owned(),
+        findings.push(finding(FindingKind::ConfirmedNotExecuted, k.operation_id.clone(), "executed", "not executed".to_owned(),
             "The chain does not show an operation that is confirmed here. Check the endpoints first. Then pause the offering and ask for help."));
     }
     findings
