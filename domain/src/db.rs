@@ -18,7 +18,7 @@ use crate::id::Ids;
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::Conn;
-use crate::sql::{answered, sql};
+use crate::sql::{Server, answered, sql};
 use crate::{Error, Result, viewer};
 
 /// A connection to a server that was idle for longer is pinged before use.
@@ -183,14 +183,20 @@ impl Db {
     async fn begin_with(&self, sqlite_begin: &'static str) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
-            Pools::Postgres(pool) => Conn::Postgres(answered(BEGUN, pool.begin()).await?),
+            Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(answered(BEGUN, pool.begin()).await?)),
         };
         Ok(self.tx(conn))
     }
 
-    /// Begins a read transaction. On SQLite it is a snapshot; on PostgreSQL (read committed) each statement sees the latest commits.
+    /// Begins to read. On SQLite it is a snapshot; on PostgreSQL each statement sees the latest commits.
     pub async fn read(&self) -> Result<Tx> {
-        self.read_with("begin").await
+        match &self.pools {
+            // The rows that an investor may see are a setting of a transaction.
+            Pools::Postgres(pool) if !viewer::is_limited() => {
+                Ok(self.tx(Conn::Postgres(Server::Plain(answered(BEGUN, pool.acquire()).await?))))
+            }
+            _ => self.read_with("begin").await,
+        }
     }
 
     /// Begins a read transaction of which every statement sees the same moment, on both databases.
@@ -201,10 +207,10 @@ impl Db {
     async fn read_with(&self, begin: &'static str) -> Result<Tx> {
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(match viewer::begin(begin) {
+            Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(match viewer::begin(begin) {
                 Some(begin) => answered(BEGUN, pool.begin_with(AssertSqlSafe(begin))).await?,
                 None => answered(BEGUN, pool.begin_with(begin)).await?,
-            }),
+            })),
         };
         Ok(self.tx(conn))
     }
@@ -300,7 +306,8 @@ impl Tx {
         point::pass(point, When::Before)?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
-            Conn::Postgres(transaction) => answered(COMMITTED, transaction.commit()).await?,
+            Conn::Postgres(Server::Transaction(transaction)) => answered(COMMITTED, transaction.commit()).await?,
+            Conn::Postgres(Server::Plain(_)) => {}
         }
         point::pass(point, When::After)?;
         if self.rings {

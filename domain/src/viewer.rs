@@ -17,6 +17,11 @@ pub async fn limited_to<F: Future>(investor_id: Option<&str>, work: F) -> F::Out
     VIEWER.scope(viewer.unwrap_or(NOBODY).into(), work).await
 }
 
+/// Whether this task sees the rows of one investor only.
+pub(crate) fn is_limited() -> bool {
+    VIEWER.try_with(|_| ()).is_ok()
+}
+
 /// The statement that begins a restricted read transaction. One message for both commands, so that it costs no extra round trip.
 pub(crate) fn begin(begin: &str) -> Option<String> {
     VIEWER.try_with(|viewer| format!("{begin}; set local app.investor_id = '{viewer}'")).ok()

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use sqlx::{Postgres, Transaction};
+use sqlx::PgConnection;
 
 use super::answer::{ANSWER, answered};
 use crate::Result;
@@ -22,7 +22,7 @@ struct Star {
 }
 
 /// Names the columns of every `*` in a statement.
-pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut Transaction<'static, Postgres>) -> Result<()> {
+pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut PgConnection) -> Result<()> {
     // The last one first, so that the places before it stay.
     for star in stars(text).into_iter().rev() {
         let columns = columns(&star.table, conn).await?;
@@ -71,7 +71,7 @@ fn is_word(c: char) -> bool {
 }
 
 /// The columns of a table or view; none if it is neither.
-async fn columns(table: &str, conn: &mut Transaction<'static, Postgres>) -> Result<Arc<[String]>> {
+async fn columns(table: &str, conn: &mut PgConnection) -> Result<Arc<[String]>> {
     let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|all| all.get(table).cloned());
     if let Some(known) = known {
         return Ok(known);
@@ -81,7 +81,7 @@ async fn columns(table: &str, conn: &mut Transaction<'static, Postgres>) -> Resu
          where attrelid = to_regclass($1) and attnum > 0 and not attisdropped order by attnum",
     )
     .bind(table);
-    let names: Arc<[String]> = answered(ANSWER, names.fetch_all(&mut **conn)).await?.into();
+    let names: Arc<[String]> = answered(ANSWER, names.fetch_all(&mut *conn)).await?.into();
     if !names.is_empty() {
         let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
         all.get_or_insert_default().insert(table.to_owned(), names.clone());

@@ -18,8 +18,10 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
+use std::ops::{Deref, DerefMut};
 
-use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
@@ -31,12 +33,40 @@ use batch::Batch;
 pub use change::{Change, insert_into, update_table};
 pub use value::{Bind, ToSql, Value};
 
-/// The open transaction of one engine.
+/// The connection of one engine.
 pub enum Conn {
-    /// SQLite's.
+    /// SQLite's, in a transaction.
     Sqlite(Transaction<'static, Sqlite>),
     /// PostgreSQL's.
-    Postgres(Transaction<'static, Postgres>),
+    Postgres(Server),
+}
+
+/// A connection to a PostgreSQL server.
+pub enum Server {
+    /// In a transaction.
+    Transaction(Transaction<'static, Postgres>),
+    /// For reads: each statement sees the latest commits, as in a transaction, and saves its begin and its end.
+    Plain(PoolConnection<Postgres>),
+}
+
+impl Deref for Server {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        match self {
+            Self::Transaction(transaction) => transaction,
+            Self::Plain(connection) => connection,
+        }
+    }
+}
+
+impl DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        match self {
+            Self::Transaction(transaction) => transaction,
+            Self::Plain(connection) => connection,
+        }
+    }
 }
 
 /// A statement and the values of its placeholders `$1`, `$2` and so on.
