@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::distribution;
 use crate::entitlement::Entitlement;
 use crate::sql::sql;
 use crate::subscription::Status;
@@ -159,7 +160,7 @@ pub struct Payment {
     #[sqlx(flatten)]
     pub entitlement: Entitlement,
     pub offering_name: String,
-    pub kind: String,
+    pub kind: distribution::Kind,
     pub currency: String,
     pub payment_date: DateTime<Utc>,
 }

@@ -10,7 +10,7 @@ use muniment_domain::entitlement::HoldReason;
 use muniment_domain::money::{self, Money};
 use muniment_domain::portfolio::{self, Commitment, Income, Payment, Position, Purchases};
 use muniment_domain::subscription::Status;
-use muniment_domain::{entitlement, holding, investor, ledger, wallet};
+use muniment_domain::{distribution, entitlement, holding, investor, ledger, wallet};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -142,8 +142,7 @@ pub struct Paid {
     offering_id: String,
     offering_name: String,
     #[serde(rename = "type")]
-    #[schema(example = "dividend")]
-    kind: String,
+    kind: distribution::Kind,
     currency: String,
     payment_date: Instant,
     gross_amount: Amount,
@@ -277,7 +276,7 @@ pub fn payment(p: &Payment) -> Paid {
         distribution_id: e.distribution_id.clone(),
         offering_id: e.offering_id.clone(),
         offering_name: p.offering_name.clone(),
-        kind: p.kind.clone(),
+        kind: p.kind,
         currency: p.currency.clone(),
         payment_date: Instant(p.payment_date),
         gross_amount: amount(e.gross),

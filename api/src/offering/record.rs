@@ -175,8 +175,7 @@ struct Terms {
     blocked_countries: Vec<String>,
     holder_cap: Option<i64>,
     one_subscription_per_investor: bool,
-    #[schema(value_type = Vec<PaymentMethod>)]
-    payment_methods: Vec<String>,
+    payment_methods: Vec<PaymentMethod>,
 }
 
 /// The cooling-off period of subscriptions.
@@ -306,7 +305,7 @@ fn terms(app: &App, o: &Offering) -> Terms {
         blocked_countries: list(&o.blocked_countries),
         holder_cap: o.holder_cap,
         one_subscription_per_investor: o.one_subscription_per_investor,
-        payment_methods: list(&o.payment_methods),
+        payment_methods: o.payment_methods.0.clone(),
     }
 }
 

@@ -4,7 +4,9 @@ use chrono::Datelike;
 use muniment_domain::exemption::Exemption;
 use muniment_domain::id;
 use muniment_domain::offering::Offering;
-use muniment_domain::offering::choice::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
+use muniment_domain::offering::choice::{
+    IssuancePolicy, KycRequirement, PaymentMethod, PaymentMethods, Template, Visibility,
+};
 use serde::{Deserialize, Deserializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{Object, Schema};
@@ -280,7 +282,7 @@ impl Terms {
         set(&mut o.blocked_countries, self.blocked_countries.map(|list| list.join(" ")));
         set(&mut o.holder_cap, self.holder_cap);
         set(&mut o.one_subscription_per_investor, self.one_subscription_per_investor);
-        set(&mut o.payment_methods, self.payment_methods.map(|list| words(&list)));
+        set(&mut o.payment_methods, self.payment_methods.map(PaymentMethods));
     }
 }
 
@@ -296,8 +298,4 @@ fn set<T>(field: &mut T, given: Option<T>) {
     if let Some(given) = given {
         *field = given;
     }
-}
-
-fn words(methods: &[PaymentMethod]) -> String {
-    methods.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(" ")
 }

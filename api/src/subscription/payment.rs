@@ -167,7 +167,7 @@ async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain:
         subscription_id: payment.subscription_id.clone(),
         kind: payment.kind,
         amount: Amount(Money::from_minor(payment.amount)),
-        method: payment.method.clone(),
+        method: payment.method,
         external_reference: payment.external_reference.clone(),
         received_at: Instant(payment.received_at),
         created_at: Instant(payment.created_at),
@@ -214,8 +214,7 @@ pub struct Line {
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
-    #[schema(example = "bank_transfer")]
-    method: String,
+    method: PaymentMethod,
     external_reference: String,
     received_at: Instant,
     created_at: Instant,
@@ -228,7 +227,7 @@ pub fn line(p: &Payment) -> Line {
         subscription_id: p.subscription_id.clone(),
         kind: p.kind,
         amount: Amount(Money::from_minor(p.amount)),
-        method: p.method.clone(),
+        method: p.method,
         external_reference: p.external_reference.clone(),
         received_at: Instant(p.received_at),
         created_at: Instant(p.created_at),
@@ -245,8 +244,7 @@ pub struct RecordedPayment {
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
-    #[schema(max_length = 40, example = "bank_transfer")]
-    method: String,
+    method: PaymentMethod,
     #[schema(max_length = 140)]
     external_reference: String,
     received_at: Instant,

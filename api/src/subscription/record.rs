@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::investor::Status as KycStatus;
 use muniment_domain::money::{self, Money};
+use muniment_domain::offering::choice::PaymentMethod;
 use muniment_domain::operation;
 use muniment_domain::subscription::{Listed, PaymentStatus, Status};
 use serde::Serialize;
@@ -70,8 +71,7 @@ struct PaymentState {
     refunded_amount: Amount,
     /// The amount paid in excess. It can be refunded at any time.
     excess_amount: Amount,
-    #[schema(example = "bank_transfer")]
-    method: Option<String>,
+    method: Option<PaymentMethod>,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     reference: String,
 }
@@ -144,7 +144,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
             received_amount: money(s.received_amount),
             refunded_amount: money(s.refunded_amount),
             excess_amount: money(s.excess()),
-            method: s.payment_method.clone(),
+            method: s.payment_method,
             reference: s.id.clone(),
         },
         gates: gates(row, now),

@@ -1,5 +1,9 @@
 //! What an issuer chooses from when it describes an offering.
 
+use std::fmt;
+
+use crate::error::UnknownWord;
+
 crate::words! {
     /// The kind of asset.
     Template {
@@ -64,5 +68,31 @@ crate::words! {
         Card = "card",
         /// Stablecoin.
         Stablecoin = "stablecoin",
+    }
+}
+
+/// The payment methods that an offering accepts, the usual one first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PaymentMethods(pub Vec<PaymentMethod>);
+
+impl PaymentMethods {
+    /// The usual one.
+    pub fn first(&self) -> Option<PaymentMethod> {
+        self.0.first().copied()
+    }
+}
+
+impl fmt::Display for PaymentMethods {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.iter().map(|method| method.as_str()).collect::<Vec<_>>().join(" "))
+    }
+}
+
+// Used by sqlx to read the column.
+impl TryFrom<String> for PaymentMethods {
+    type Error = UnknownWord;
+
+    fn try_from(text: String) -> Result<Self, UnknownWord> {
+        text.split_whitespace().map(str::parse).collect::<Result<_, _>>().map(Self)
     }
 }

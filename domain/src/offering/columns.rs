@@ -37,7 +37,7 @@ pub(super) fn columns(change: Change, o: &Offering) -> Change {
         .set("blocked_countries", &o.blocked_countries)
         .set("holder_cap", o.holder_cap)
         .set("one_subscription_per_investor", o.one_subscription_per_investor)
-        .set("payment_methods", &o.payment_methods)
+        .set("payment_methods", o.payment_methods.to_string())
         .set("terms_version", o.terms_version)
         .set("terms_sha256", &o.terms_sha256)
         .set("status_reason", &o.status_reason)

@@ -20,7 +20,7 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
 
 pub use change::{illegal_move, save, transition};
-use choice::{IssuancePolicy, KycRequirement, Template, Visibility};
+use choice::{IssuancePolicy, KycRequirement, PaymentMethods, Template, Visibility};
 pub use list::{
     Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,
 };
@@ -85,7 +85,8 @@ pub struct Offering {
     pub blocked_countries: String,
     pub holder_cap: Option<i64>,
     pub one_subscription_per_investor: bool,
-    pub payment_methods: String,
+    #[sqlx(try_from = "String")]
+    pub payment_methods: PaymentMethods,
     pub terms_version: i64,
     pub terms_sha256: Option<String>,
     pub status_reason: Option<String>,

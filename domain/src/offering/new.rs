@@ -3,7 +3,7 @@
 use chrono::DateTime;
 use serde_json::json;
 
-use super::choice::{IssuancePolicy, KycRequirement, Template, Visibility};
+use super::choice::{IssuancePolicy, KycRequirement, PaymentMethod, PaymentMethods, Template, Visibility};
 use super::columns::columns;
 use super::{Offering, Status, TokenStatus};
 use crate::db::Tx;
@@ -56,7 +56,7 @@ impl Default for Offering {
             blocked_countries: String::new(),
             holder_cap: None,
             one_subscription_per_investor: false,
-            payment_methods: "bank_transfer".to_owned(),
+            payment_methods: PaymentMethods(vec![PaymentMethod::BankTransfer]),
             terms_version: 1,
             terms_sha256: None,
             status_reason: None,

@@ -226,7 +226,7 @@ fn check_holder_cap(o: &Offering) -> Result<()> {
 }
 
 fn check_payment_methods(o: &Offering) -> Result<()> {
-    if o.payment_methods.is_empty() {
+    if o.payment_methods.0.is_empty() {
         return Err(Error::field("/payment_methods", "required", "Select at least one payment method."));
     }
     Ok(())
@@ -307,7 +307,7 @@ pub fn value(o: &Offering) -> Value {
         "kyc_requirement": o.kyc_requirement, "issuance_policy": o.issuance_policy,
         "accreditation_required": o.accreditation_required, "allowed_countries": o.allowed_countries,
         "blocked_countries": o.blocked_countries, "holder_cap": o.holder_cap,
-        "one_subscription_per_investor": o.one_subscription_per_investor, "payment_methods": o.payment_methods,
+        "one_subscription_per_investor": o.one_subscription_per_investor, "payment_methods": o.payment_methods.to_string(),
         "terms_version": o.terms_version, "utc_offset_minutes": o.utc_offset_minutes,
     })
 }

@@ -29,6 +29,7 @@ use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
 use crate::money::Money;
 use crate::offering::Offering;
+use crate::offering::choice::PaymentMethod;
 use crate::recorder::Facts;
 use crate::sql::update_table;
 pub use crate::subscription_state::{Move, Status};
@@ -59,7 +60,7 @@ pub struct Subscription {
     pub payment_due_at: Option<DateTime<Utc>>,
     /// Until when the identity must be approved or the amount paid; none if the identity was approved at the commitment.
     pub verify_by: Option<DateTime<Utc>>,
-    pub payment_method: Option<String>,
+    pub payment_method: Option<PaymentMethod>,
     pub received_amount: i64,
     pub refunded_amount: i64,
     pub accepted_at: Option<DateTime<Utc>>,

@@ -11,6 +11,7 @@ use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::money::Money;
 use crate::offering::Offering;
+use crate::offering::choice::PaymentMethod;
 use crate::sql::insert_into;
 use crate::{Error, Result};
 
@@ -25,7 +26,7 @@ pub struct New<'a> {
     pub cooling_off_expires_at: DateTime<Utc>,
     pub payment_due_at: DateTime<Utc>,
     pub verify_by: Option<DateTime<Utc>>,
-    pub payment_method: &'a str,
+    pub payment_method: Option<PaymentMethod>,
     pub reference: Option<&'a str>,
     pub consent_document_id: Option<&'a str>,
     pub created_by: &'a str,

@@ -45,7 +45,7 @@ pub struct Payment {
     pub subscription_id: String,
     pub kind: PaymentKind,
     pub amount: i64,
-    pub method: String,
+    pub method: PaymentMethod,
     pub external_reference: String,
     pub received_at: DateTime<Utc>,
     pub recorded_by: String,

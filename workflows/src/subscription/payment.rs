@@ -75,9 +75,11 @@ pub async fn refund(
 
 /// The amount of this refund, if it was recorded before.
 async fn recorded_refund(tx: &mut Tx, s: &Subscription, receipt: &Receipt) -> Result<Option<i64>> {
-    let (method, reference) = (receipt.method.as_str(), &receipt.external_reference);
-    let known = subscription::payments(tx, &s.id).await?.into_iter().find(|known| {
-        known.kind == PaymentKind::Refunded && known.method == method && known.external_reference == *reference
-    });
+    let same = |known: &&Payment| {
+        let of_receipt = (PaymentKind::Refunded, receipt.method, receipt.external_reference.as_str());
+        (known.kind, known.method, known.external_reference.as_str()) == of_receipt
+    };
+    let payments = subscription::payments(tx, &s.id).await?;
+    let known = payments.iter().find(same);
     Ok(known.map(|known| known.amount))
 }

@@ -80,7 +80,7 @@ pub async fn subscribe(
         cooling_off_expires_at,
         payment_due_at,
         verify_by,
-        payment_method: offering.payment_methods.split(' ').next().unwrap_or_default(),
+        payment_method: offering.payment_methods.first(),
         reference: asked.reference.as_deref(),
         consent_document_id: asked.consent_document_id.as_deref(),
         created_by: &by.actor,

@@ -165,8 +165,7 @@ pub struct Created<'a> {
 /// How to pay.
 #[derive(Serialize, ToSchema)]
 struct PaymentInstructions<'a> {
-    #[schema(value_type = Option<PaymentMethod>)]
-    method: Option<&'a str>,
+    method: Option<PaymentMethod>,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
     reference: &'a str,
     #[schema(value_type = Amount)]
@@ -180,7 +179,7 @@ impl<'a> Created<'a> {
     fn of(offering: &'a Offering, s: &'a Subscription) -> Self {
         let amount = Money::from_minor(s.amount).to_string();
         let payment_instructions = PaymentInstructions {
-            method: s.payment_method.as_deref(),
+            method: s.payment_method,
             reference: &s.id,
             amount: amount.clone(),
             currency: &offering.currency,
