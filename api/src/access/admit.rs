@@ -9,7 +9,7 @@ use muniment_domain::audit::{self as domain, Act, acting};
 use muniment_domain::{issuer, row_security};
 
 use crate::access::permission::Access;
-use crate::access::principal::{Principal, authenticate, bearer, invalid, missing};
+use crate::access::principal::{Known, Principal, authenticate, bearer, invalid, missing};
 use crate::access::route::{Rate, Route};
 use crate::access::{audited, csrf};
 use crate::app::App;
@@ -113,24 +113,20 @@ async fn check(
         }
     };
     let anonymous = Rate::Anonymous;
-    let token = match (route.access, headers.get(header::AUTHORIZATION)) {
-        (Access::Open, _) => return Ok(()),
-        (Access::Door, _) => {
+    let is_stranger = !headers.contains_key(header::AUTHORIZATION) && request.extensions.get::<Known>().is_none();
+    match route.access {
+        Access::Open => return Ok(()),
+        Access::Door => {
             // What a page of another origin sends costs its reader nothing.
             origin::check_page(headers, &app.limits.origins)?;
             return count_stranger(&origin, route.rate, route.rate.per_minute(&app.rates), limit);
         }
-        (_, None) if route.is_public(app) => {
+        _ if is_stranger && route.is_public(app) => {
             return count_stranger(&origin, anonymous, anonymous.per_minute(&app.rates), limit);
         }
-        (_, None) => Err(missing()),
-        (_, Some(value)) => value.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid)),
-    };
-    let known = match token {
-        Ok(token) => authenticate(app, token, &origin).await,
-        Err(problem) => Err(problem),
-    };
-    let principal = match known {
+        _ => (),
+    }
+    let principal = match identify(app, request, &origin).await {
         Ok(principal) => principal,
         Err(problem) => {
             // A caller who tries tokens counts as anonymous.
@@ -156,6 +152,16 @@ async fn check(
     // A caller above the limit stays unknown: an audit entry for each refusal would cost a write.
     *caller = often.is_ok().then_some(principal);
     verdict
+}
+
+/// The caller: whom a page names that has just read their session, or else whoever shows a token.
+async fn identify(app: &App, request: &Parts, origin: &Origin) -> Result<Principal> {
+    if let Some(Known(person)) = request.extensions.get() {
+        return Ok(person.clone());
+    }
+    let shown = request.headers.get(header::AUTHORIZATION).ok_or_else(missing)?;
+    let token = shown.to_str().ok().and_then(bearer).ok_or_else(|| invalid(Code::TokenInvalid))?;
+    authenticate(app, token, origin).await
 }
 
 /// The one place that stops the people of a suspended issuer. Reads are allowed.

@@ -16,6 +16,10 @@ const KEY_PREFIX: &str = "rap_";
 #[derive(Clone, Debug)]
 pub struct Principal(pub principal::Principal);
 
+/// Marks a read of a page with the person whose session the page itself has just read. Only this process can mark one.
+#[derive(Clone, Debug)]
+pub struct Known(pub Principal);
+
 impl Principal {
     /// Whether this person belongs to the platform's staff.
     pub fn is_staff(&self) -> bool {

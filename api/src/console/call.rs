@@ -7,6 +7,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode
 use serde_json::Value;
 use tower_service::Service;
 
+use crate::access::principal::{Known, Principal};
 use crate::code::Code;
 use crate::http::error::{Problem, Result};
 use crate::http::origin::Peer;
@@ -34,8 +35,10 @@ pub struct Call<'a> {
     pub method: Method,
     /// The path with its query.
     pub path: &'a str,
-    /// The access token; none for a login.
+    /// The access token; none for a login, and for a person who is known.
     pub token: Option<&'a str>,
+    /// The person, if the page that asks has just read their session. A call that changes something reads it again.
+    pub known: Option<&'a Principal>,
     /// More headers.
     pub headers: &'a [(&'static str, &'a str)],
     /// The body.
@@ -116,6 +119,9 @@ impl Caller {
         }
         if call.method.is_safe() {
             extensions.insert(Counted);
+            if let Some(person) = call.known {
+                extensions.insert(Known(person.clone()));
+            }
         }
         Ok(request)
     }

@@ -12,6 +12,7 @@ use serde_json::Value;
 use crate::access::csrf;
 use crate::access::principal::Principal;
 use crate::account::refresh;
+use crate::console::answers::Answers;
 use crate::console::call::{Call, Caller, Reply};
 use crate::console::cookie;
 use crate::console::form::{Form, KEY};
@@ -34,6 +35,8 @@ pub struct Desk {
     pub at: String,
     /// The message about the act that led to this page.
     pub said: Option<String>,
+    /// What a page that changes nothing has read. None where something may change meanwhile, even who the person is.
+    answers: Option<Answers>,
     caller: Caller,
     token: String,
 }
@@ -47,7 +50,8 @@ impl Desk {
         let token = app.auth.tokens.sign(session, &person.0.roles, jti, now.timestamp()).map_err(Problem::internal)?;
         let at = parts.uri.path_and_query().map_or("/console", |target| target.as_str()).to_owned();
         let said = cookie::said(app, &parts.headers);
-        Ok(Self { console, person, at, said, caller, token })
+        let answers = parts.method.is_safe().then(Answers::default);
+        Ok(Self { console, person, at, said, answers, caller, token })
     }
 
     /// The time.
@@ -76,17 +80,28 @@ impl Desk {
         self.console.app.db.ids().new_id("con", self.now())
     }
 
-    /// Reads something of the API.
+    /// Reads something of the API. A page that changes nothing reads it once, however often it is asked for.
     pub async fn read<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
-        let (token, headers) = (Some(self.token.as_str()), &[]);
-        let reply = self.caller.send(&Call { method: Method::GET, path, token, headers, body: None }).await?;
-        serde_json::from_value(reply.body).map_err(Problem::internal)
+        let body = match &self.answers {
+            Some(answers) => answers.of(path, self.get(path)).await?,
+            None => self.get(path).await?,
+        };
+        serde_json::from_value(body).map_err(Problem::internal)
+    }
+
+    async fn get(&self, path: &str) -> Result<Value> {
+        Ok(self.caller.send(&self.call(path)).await?.body)
     }
 
     /// Reads a text, such as a report.
     pub async fn read_text(&self, path: &str) -> Result<Vec<u8>> {
-        let (token, headers) = (Some(self.token.as_str()), &[]);
-        self.caller.text(&Call { method: Method::GET, path, token, headers, body: None }).await
+        self.caller.text(&self.call(path)).await
+    }
+
+    fn call<'a>(&'a self, path: &'a str) -> Call<'a> {
+        let known = self.answers.is_some().then_some(&self.person);
+        let token = known.is_none().then_some(self.token.as_str());
+        Call { method: Method::GET, path, token, known, headers: &[], body: None }
     }
 
     /// Posts to the API, once for the key of the form.
@@ -108,7 +123,7 @@ impl Desk {
         let headers: Vec<_> = [("x-csrf-token", csrf.as_str())].into_iter().chain(key).chain(more.to_vec()).collect();
         let body = (!body.is_null()).then_some(body);
         let token = Some(self.token.as_str());
-        self.caller.send(&Call { method, path, token, headers: &headers, body }).await
+        self.caller.send(&Call { method, path, token, known: None, headers: &headers, body }).await
     }
 
     /// Extends a session that was not used for a while: a person who reads and acts here is not idle.
@@ -119,7 +134,8 @@ impl Desk {
         }
         let body = serde_json::json!({ "refresh_token": refresh::token(&self.console.app, session) });
         let (path, body) = ("/v1/auth/refresh", Some(&body));
-        self.caller.send(&Call { method: Method::POST, path, token: None, headers: &[], body }).await.map(|_| ())
+        let call = Call { method: Method::POST, path, token: None, known: None, headers: &[], body };
+        self.caller.send(&call).await.map(|_| ())
     }
 
     /// Redirects to a page that shows a message about what was done.

@@ -1,12 +1,13 @@
 //! The frame of every page: the environment, the navigation, the signed-in person.
 
+use futures::future::try_join_all;
 use muniment_domain::user::Role;
 use serde::Deserialize;
 
 use crate::app::App;
 use crate::console::asset::{ADDRESSES, Addresses};
 use crate::console::desk::Desk;
-use crate::console::nav::{ENTRIES, EVERYBODY, Entry, REVIEWS};
+use crate::console::nav::{DISABLED_ENDPOINTS, ENTRIES, EVERYBODY, Entry, REVIEWS};
 use crate::console::wording;
 use crate::http::error::Result;
 
@@ -46,8 +47,10 @@ pub struct Link {
     pub count: i64,
 }
 
+/// What staff reads of the chains, or everybody of the process.
 #[derive(Deserialize)]
-struct Ready {
+struct Seen {
+    #[serde(alias = "data")]
     chains: Vec<Chain>,
 }
 
@@ -111,19 +114,17 @@ impl Frame {
 
     /// The frame of a page at this address of the navigation.
     pub async fn of(desk: &Desk, path: &str, title: &str) -> Result<Self> {
-        let ready: Option<Ready> = desk.read("/readyz").await.ok();
-        let me: Me = desk.read("/v1/auth/me").await?;
-        let mut groups: Vec<Vec<Link>> = Vec::new();
         let is_closed = desk.person.must_enrol(&desk.console.app);
-        for entry in ENTRIES.iter().filter(|entry| !is_closed && desk.is_one_of(entry.roles)) {
-            if groups.len() <= entry.group {
-                groups.resize_with(entry.group + 1, Vec::new);
+        let entries = ENTRIES.iter().filter(|entry| !is_closed && desk.is_one_of(entry.roles));
+        let links = try_join_all(entries.map(|entry| link(desk, entry, path)));
+        let (block, me, links) = tokio::join!(block(desk, is_closed), desk.read::<Me>("/v1/auth/me"), links);
+        let (me, mut groups) = (me?, Vec::<Vec<Link>>::new());
+        for link in links? {
+            match groups.last_mut().filter(|group| group[0].entry.group == link.entry.group) {
+                Some(group) => group.push(link),
+                None => groups.push(vec![link]),
             }
-            let count = count(desk, entry.path).await?;
-            groups[entry.group].push(Link { entry: *entry, is_here: entry.path == path, count });
         }
-        groups.retain(|group| !group.is_empty());
-        let block = ready.and_then(|ready| ready.chains.first().map(|chain| wording::number(chain.head_block)));
         let role = desk.person.0.roles.list().iter().find(|role| EVERYBODY.contains(role)).copied();
         let who = (me.name, role_name(role).to_owned());
         let (csrf, said) = (desk.csrf()?, desk.said.clone());
@@ -139,6 +140,17 @@ impl Frame {
     pub fn links(&self) -> impl Iterator<Item = &Link> {
         self.groups.iter().flatten()
     }
+}
+
+async fn link(desk: &Desk, entry: &Entry, here: &str) -> Result<Link> {
+    Ok(Link { entry: *entry, is_here: entry.path == here, count: count(desk, entry.path).await? })
+}
+
+/// The newest block of the first chain. A page without it is better than none.
+async fn block(desk: &Desk, is_closed: bool) -> Option<String> {
+    let path = if desk.person.is_staff() && !is_closed { "/blockchain/chains" } else { "/readyz" };
+    let seen: Seen = desk.read(path).await.ok()?;
+    seen.chains.first().map(|chain| wording::number(chain.head_block))
 }
 
 /// The number of things on a page that need a person. No count reads a whole table.
@@ -165,7 +177,7 @@ async fn count(desk: &Desk, path: &str) -> Result<i64> {
             Ok(waiting.pagination.total)
         }
         "/console/webhooks" => {
-            let disabled: Counted = desk.read("/v1/webhooks/endpoints?status=disabled&limit=1").await?;
+            let disabled: Counted = desk.read(DISABLED_ENDPOINTS).await?;
             Ok(disabled.pagination.total)
         }
         _ => Ok(0),

@@ -2,6 +2,7 @@
 
 mod account;
 mod act;
+mod answers;
 mod approvals;
 mod asset;
 mod audit;

@@ -102,12 +102,15 @@ pub async fn page(desk: Desk) -> Result<Response> {
     if !desk.person.is_staff() {
         return Ok(away(approvals::PATH));
     }
-    let stats = desk.read("/blockchain/operations/stats").await?;
-    let listed: Listed = desk.read(&format!("/blockchain/operations?needs_attention=true&limit={NEEDS}")).await?;
-    let watched = watch::read(&desk).await?;
-    let chains: Chains = desk.read("/blockchain/chains").await?;
-    let hour = desk.read("/blockchain/operations/series").await?;
-    let frame = Frame::of(&desk, "/console", "Overview").await?;
+    let attention = format!("/blockchain/operations?needs_attention=true&limit={NEEDS}");
+    let (frame, stats, listed, watched, chains, hour) = tokio::try_join!(
+        Frame::of(&desk, "/console", "Overview"),
+        desk.read("/blockchain/operations/stats"),
+        desk.read::<Listed>(&attention),
+        watch::read(&desk),
+        desk.read::<Chains>("/blockchain/chains"),
+        desk.read("/blockchain/operations/series"),
+    )?;
     let (waiting, reviews) = (frame.waiting(approvals::PATH), frame.waiting(investors::PATH));
     let chains = chains.data;
     let mut needs = listed.data;

@@ -130,7 +130,7 @@ async fn read(console: &Console, request: Request) -> Result<(Caller, Form)> {
 }
 
 async fn call(caller: &Caller, path: &str, body: &Value) -> Result<Reply> {
-    caller.send(&Call { method: Method::POST, path, token: None, headers: &[], body: Some(body) }).await
+    caller.send(&Call { method: Method::POST, path, token: None, known: None, headers: &[], body: Some(body) }).await
 }
 
 /// A step of the sign-in, with the reason why the one before did not do.

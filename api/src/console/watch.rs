@@ -4,11 +4,9 @@ use serde::Deserialize;
 
 use crate::console::desk::Desk;
 use crate::console::list::Listed;
+use crate::console::nav::DISABLED_ENDPOINTS;
 use crate::console::{reconciliation, signers, webhooks, wording};
 use crate::http::error::Result;
-
-/// Endpoints that are named one by one.
-const ENDPOINTS: usize = 3;
 
 /// One thing, with the page that shows it.
 pub struct Watched {
@@ -35,11 +33,12 @@ struct Run {
 
 /// Reads all of it.
 pub async fn read(desk: &Desk) -> Result<Vec<Watched>> {
-    let mut found = signers::watched(desk).await?;
-    let runs: Listed<Run> = desk.read("/blockchain/reconciliation-runs?status=completed&limit=1").await?;
+    let (mut found, runs, endpoints) = tokio::try_join!(
+        signers::watched(desk),
+        desk.read::<Listed<Run>>("/blockchain/reconciliation-runs?status=completed&limit=1"),
+        desk.read::<Listed<Endpoint>>(DISABLED_ENDPOINTS),
+    )?;
     found.extend(runs.data.into_iter().filter(|run| run.finding_count > 0).map(different));
-    let disabled = format!("/v1/webhooks/endpoints?status=disabled&limit={ENDPOINTS}");
-    let endpoints: Listed<Endpoint> = desk.read(&disabled).await?;
     found.extend(endpoints.data.into_iter().filter_map(silent));
     Ok(found)
 }
