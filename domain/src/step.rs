@@ -199,6 +199,14 @@ pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
         .await
 }
 
+/// The one of them with the lowest nonce.
+pub async fn lowest_signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Option<Step>> {
+    sql("select * from operation_steps where lane_id = $1 and state = 'signed' order by nonce limit 1")
+        .bind(lane_id)
+        .optional(tx)
+        .await
+}
+
 /// Included steps up to a final block, in chain order, for the finaliser. A step on a token waits until the token is read up to its block.
 /// Steps of an operation with unreadable rows pause, so that they take no place from others.
 pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Duration, limit: i64) -> Result<Vec<Step>> {

@@ -11,7 +11,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
-use muniment_domain::{chain, id, step};
+use muniment_domain::{chain, id, operation, step};
 use muniment_workflows::operator::lane::{self, Resumable};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -26,6 +26,7 @@ use crate::field::address::Typed;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::http::pages::Parameters;
+use crate::operation::{Short, short};
 
 /// List the signers of every chain.
 ///
@@ -67,6 +68,8 @@ pub struct View {
     /// The number of signed transactions that are not in a block.
     in_flight: i64,
     in_flight_max: Option<u32>,
+    /// What waits with the lowest nonce in no block; everything else in flight is behind it. Null if nothing is in flight.
+    front: Option<Front>,
     /// The balance of the signer in wei.
     balance_wei: Option<String>,
     /// Whether the balance is below the warning level.
@@ -90,6 +93,23 @@ pub struct View {
     version: i64,
     created_at: Instant,
     updated_at: Instant,
+}
+
+/// The transaction in flight with the lowest nonce.
+#[derive(Serialize, ToSchema)]
+#[schema(as = SignerFront)]
+pub struct Front {
+    nonce: i64,
+    /// Its operation.
+    operation: Short,
+}
+
+impl Front {
+    async fn of(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Option<Self>> {
+        let Some(step) = step::lowest_signed_of_lane(tx, &lane.id).await? else { return Ok(None) };
+        let operation = short(app, &operation::find(tx, &step.operation_id).await?);
+        Ok(step.nonce.map(|nonce| Self { nonce, operation }))
+    }
 }
 
 /// Roles of a signer.
@@ -119,6 +139,7 @@ pub struct Signers {
 async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<View> {
     let config = app.chain(lane.chain_id);
     let in_flight = step::in_flight(tx, &lane.id).await?;
+    let front = if in_flight > 0 { Front::of(app, tx, lane).await? } else { None };
     let (now, spending) = (tx.now(), lane.spending(tx.now()));
     let low = config.map(ChainConfig::low_balance);
     Ok(View {
@@ -132,6 +153,7 @@ async fn item(app: &App, tx: &mut Tx, lane: &Lane) -> muniment_domain::Result<Vi
         chain_nonce_finalized: lane.chain_nonce_finalized,
         in_flight,
         in_flight_max: config.map(|chain| chain.in_flight_max),
+        front,
         balance_wei: lane.balance_wei.map(|wei| wei.to_string()),
         low_balance: lane.balance_wei.zip(low).map(|(balance, low)| balance.0 < low),
         spent_wei_per_day: spending.wei_per_day(now).map(|wei| wei.to_string()),

@@ -8,6 +8,7 @@ use axum::extract::{Path, RawQuery};
 use axum::http::StatusCode;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use futures::future::try_join_all;
 use serde::Deserialize;
 
 use self::ruler::{Nonces, Ruler};
@@ -85,6 +86,7 @@ pub struct Lane {
     chain_nonce_finalized: Option<i64>,
     in_flight: i64,
     in_flight_max: Option<i64>,
+    front: Option<Lowest>,
     balance_wei: Option<String>,
     gas_hours_left: Option<i64>,
     low_balance: Option<bool>,
@@ -93,7 +95,21 @@ pub struct Lane {
     lane_reason: Option<String>,
 }
 
-/// The operation that holds the lowest open nonce.
+/// What waits with the lowest nonce in no block.
+#[derive(Deserialize)]
+struct Lowest {
+    nonce: i64,
+    operation: Waiting,
+}
+
+#[derive(Deserialize)]
+struct Waiting {
+    needs_attention: bool,
+    blocked_reason: Option<String>,
+    blocked_detail: Option<String>,
+}
+
+/// The operation that holds the lowest open nonce, in full.
 #[derive(Deserialize)]
 struct Front {
     id: String,
@@ -125,23 +141,24 @@ pub async fn page(desk: Desk) -> Result<Response> {
 
 /// The lanes that a person must look at, for the overview.
 pub async fn watched(desk: &Desk) -> Result<Vec<Watched>> {
-    Ok(shown(desk).await?.iter().filter_map(Shown::watched).collect())
+    let listed: Listed = desk.read("/blockchain/signers").await?;
+    Ok(listed.data.iter().filter_map(Lane::watched).collect())
 }
 
 async fn shown(desk: &Desk) -> Result<Vec<Shown>> {
     let listed: Listed = desk.read("/blockchain/signers").await?;
-    let mut lanes = Vec::new();
-    for lane in listed.data {
-        let nonces: Nonces = desk.read(&format!("/blockchain/signers/{}/nonces", lane.id)).await?;
-        let ruler = Ruler::of(&lane, &nonces);
-        let front: Option<Front> = match &ruler.lowest {
-            Some(lowest) => Some(desk.read(&format!("/blockchain/operations/{}", lowest.operation_id)).await?),
-            None => None,
-        };
-        let offers = act::offers(desk, ACTS, &thing(&lane));
-        lanes.push(Shown { front: front.filter(Front::is_held_up), lane, ruler, offers });
-    }
-    Ok(lanes)
+    try_join_all(listed.data.into_iter().map(|lane| with_ruler(desk, lane))).await
+}
+
+async fn with_ruler(desk: &Desk, lane: Lane) -> Result<Shown> {
+    let nonces: Nonces = desk.read(&format!("/blockchain/signers/{}/nonces", lane.id)).await?;
+    let ruler = Ruler::of(&lane, &nonces);
+    let front: Option<Front> = match &ruler.lowest {
+        Some(lowest) => Some(desk.read(&format!("/blockchain/operations/{}", lowest.operation_id)).await?),
+        None => None,
+    };
+    let offers = act::offers(desk, ACTS, &thing(&lane));
+    Ok(Shown { front: front.filter(Front::is_held_up), lane, ruler, offers })
 }
 
 /// A lane has no page of its own: its place on the page of all.
@@ -203,32 +220,6 @@ impl Shown {
         self.lane.is_stopped() || self.front.is_some() || self.lane.low_balance == Some(true)
     }
 
-    /// Its most urgent trouble. What needs a person is on the overview as an operation.
-    fn watched(&self) -> Option<Watched> {
-        let (lane, front) = (&self.lane, self.front.as_ref().filter(|front| !front.needs_attention));
-        let reason = || lane.lane_reason.clone().unwrap_or_default();
-        let (text, detail, is_early) = match (&self.ruler.lowest, front) {
-            _ if lane.lane_state == "quarantined" => ("is in quarantine".to_owned(), reason(), false),
-            _ if lane.is_stopped() => (format!("is {}", lane.lane_state), reason(), false),
-            (Some(lowest), Some(front)) => {
-                let text = format!("waits at nonce {}, and {} behind it", lowest.nonce, lowest.behind);
-                (text, front.waits_for(), false)
-            }
-            _ if lane.low_balance == Some(true) => ("runs out of gas".to_owned(), lane.gas(), true),
-            _ => (format!("has gas for {}", lane.soon_empty()?), lane.gas(), true),
-        };
-        Some(Watched {
-            id: lane.id.clone(),
-            text: format!("Signer {} on {} {text}", wording::short_hex(&lane.address), lane.network),
-            detail,
-            is_early,
-            at: match lane.lane_state.as_str() {
-                "quarantined" => format!("{PATH}/{}/import", lane.id),
-                _ => format!("{PATH}#{}", lane.id),
-            },
-        })
-    }
-
     /// Since when the lowest open nonce waits.
     fn waits(&self, now: &DateTime<Utc>) -> String {
         let since = self.ruler.lowest.as_ref().and_then(|lowest| lowest.signed_at);
@@ -237,6 +228,32 @@ impl Shown {
 }
 
 impl Lane {
+    /// Its most urgent trouble. What needs a person is on the overview as an operation.
+    fn watched(&self) -> Option<Watched> {
+        let reason = || self.lane_reason.clone().unwrap_or_default();
+        let blocked = |front: &&Lowest| !front.operation.needs_attention && front.operation.blocked_reason.is_some();
+        let (text, detail, is_early) = match self.front.as_ref().filter(blocked) {
+            _ if self.lane_state == "quarantined" => ("is in quarantine".to_owned(), reason(), false),
+            _ if self.is_stopped() => (format!("is {}", self.lane_state), reason(), false),
+            Some(Lowest { nonce, operation }) => {
+                let text = format!("waits at nonce {nonce}, and {} behind it", self.in_flight - 1);
+                (text, waits_for(&operation.blocked_reason, &operation.blocked_detail), false)
+            }
+            _ if self.low_balance == Some(true) => ("runs out of gas".to_owned(), self.gas(), true),
+            _ => (format!("has gas for {}", self.soon_empty()?), self.gas(), true),
+        };
+        Some(Watched {
+            id: self.id.clone(),
+            text: format!("Signer {} on {} {text}", wording::short_hex(&self.address), self.network),
+            detail,
+            is_early,
+            at: match self.lane_state.as_str() {
+                "quarantined" => format!("{PATH}/{}/import", self.id),
+                _ => format!("{PATH}#{}", self.id),
+            },
+        })
+    }
+
     fn is_stopped(&self) -> bool {
         self.lane_state != "active"
     }
@@ -287,8 +304,7 @@ impl Front {
     }
 
     fn waits_for(&self) -> String {
-        let code = self.blocked_reason.as_deref().unwrap_or_default();
-        self.blocked_detail.clone().unwrap_or_else(|| wording::word(code))
+        waits_for(&self.blocked_reason, &self.blocked_detail)
     }
 
     fn pair(&self) -> Pair {
@@ -309,4 +325,9 @@ impl Front {
         };
         ["retry", "cancel", "speed_up", "close_nonce"].into_iter().filter_map(named).collect()
     }
+}
+
+/// What an operation waits for, in words.
+fn waits_for(code: &Option<String>, detail: &Option<String>) -> String {
+    detail.clone().unwrap_or_else(|| wording::word(code.as_deref().unwrap_or_default()))
 }
