@@ -18,6 +18,7 @@ use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{self, Filter, Kind, Operation, Resolution, Status};
+use muniment_domain::total::Total;
 use muniment_domain::{approval, attempt, command, id, step};
 use serde::Serialize;
 use serde_json::json;
@@ -68,9 +69,14 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let page = Continued::of(page, filter.after.as_deref());
     let mut tx = app.db.read().await?;
     let mut operations = operation::list(&mut tx, &filter, page.limit(), page.offset()).await?;
+    let known = Total::from_page(operations.len(), page.limit(), page.offset());
     let next_after = page.cut(&mut operations, |op| &op.id);
     let data = row::rows(&app, &mut tx, &operations).await?;
-    let total = if page.counts() { Some(operation::count(&mut tx, &filter).await?) } else { None };
+    let total = match known {
+        _ if !page.counts() => None,
+        Some(total) => Some(total),
+        None => Some(operation::count(&mut tx, &filter).await?),
+    };
     Ok(Json(Listed { data, pagination: page.place(next_after, total) }))
 }
 

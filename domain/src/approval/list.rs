@@ -6,6 +6,7 @@ use super::{Approval, Status};
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
 use crate::sql::{Sql, sql};
+use crate::total::Total;
 use crate::{Code, Error, Result};
 
 /// One approval; `not_found` if it does not exist.
@@ -58,8 +59,11 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
 /// A page of approvals, newest first, and their number.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<(Vec<Approval>, i64)> {
     let page = matching(sql("select *"), filter).push(" order by id desc").page(limit, offset);
-    let rows = page.rows(tx).await?;
-    let total = matching(sql("select count(*)"), filter).scalar(tx).await?;
+    let rows: Vec<Approval> = page.rows(tx).await?;
+    let total = match Total::from_page(rows.len(), limit, offset) {
+        Some(total) => total.count,
+        None => matching(sql("select count(*)"), filter).scalar(tx).await?,
+    };
     Ok((rows, total))
 }
 
