@@ -68,12 +68,24 @@ on_both_databases! {
         assert!(sent["transactions"][0]["gas_used"].as_u64().unwrap() > 21_000 && sent["block_number"].as_u64().unwrap() > 0);
         let symbol = site.rows("select token_symbol from offerings").await.concat();
         assert_eq!((sent["balances"][0]["symbol"].as_str(), sent["balances"][0]["partition"].as_str()), (Some(symbol[0].as_str()), Some("1")));
+        let gas = sent["transactions"][0]["gas_used"].as_u64().unwrap();
+        let cost: u64 = sent["cost_wei"].as_str().unwrap().parse().unwrap();
+        assert!(cost >= gas && sent["coin"] == "ETH", "a unit of gas costs at least one wei: {answer:?}");
+        let holder = site.rows("select legal_name from investors order by id").await.concat()[0].clone();
+        assert_eq!((sent["balances"][0]["display_name"].as_str(), &sent["balances"][2]["display_name"]), (Some(holder.as_str()), &Value::Null));
+        assert_eq!(answer.body["changes"], json!([]), "nothing has changed since: {answer:?}");
+        site.write(&format!("update holdings set updated_at = '2099-01-01T00:00:00+00:00' where wallet_address = '{:#x}'", wallet(1))).await;
+        let changes = simulated(&second, &requested).await.body["changes"].clone();
+        assert_eq!((changes.as_array().unwrap().len(), &changes[0]["what"], &changes[0]["account"]), (1, &json!("balance"), &json!(wallet(1).to_checksum(None))));
         // It is a look, and nothing of it stays.
         assert_eq!(site.count("operations where kind = 'force_transfer'").await, 0);
         assert_eq!(server.get(&path_of(&requested)).await.body["version"], json!(1));
 
         let auditor = site.person(&server, "auditor", Role::Auditor).await;
-        assert_eq!(simulated(&auditor, &requested).await.text("/outcome"), "succeeds");
+        let masked = simulated(&auditor, &requested).await;
+        assert_eq!(masked.text("/outcome"), "succeeds");
+        let name = masked.text("/chains/0/balances/0/display_name");
+        assert!(name.contains('…') && name != holder, "an auditor sees a masked name: {name}");
         for role in [Role::Investor, Role::Issuer] {
             let outsider = site.person(&server, role.as_str(), role).await;
             assert_eq!(simulated(&outsider, &requested).await.problem(), (403, "role_forbidden".to_owned()));

@@ -30,6 +30,8 @@ pub struct ChainConfig {
     pub gas_cap: u64,
     /// The highest fee per unit of gas, in gwei.
     pub max_fee_per_gas_gwei_cap: u64,
+    /// The symbol of the coin in which gas is paid.
+    pub coin: String,
     /// By how many percent a fee bump raises both fee fields; at least 13, because nodes ask for 10 to 12.5.
     pub bump_percent: u64,
     /// After how many seconds' worth of blocks without inclusion the lowest nonce of a lane is bumped.
@@ -72,6 +74,7 @@ impl Default for ChainConfig {
             block_seconds: 12,
             gas_cap: 16_000_000,
             max_fee_per_gas_gwei_cap: 300,
+            coin: "ETH".into(),
             bump_percent: 15,
             bump_after_seconds: 60,
             stuck_after_seconds: 21_600,

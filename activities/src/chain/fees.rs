@@ -36,6 +36,13 @@ pub struct Market {
     pub offer: Fees,
 }
 
+impl Market {
+    /// What a unit of gas costs in the next block, in wei: its base fee and the tip.
+    pub const fn price(&self) -> u128 {
+        self.base_fee.saturating_add(self.offer.max_priority_fee_per_gas)
+    }
+}
+
 /// The result of a fee bump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bump {

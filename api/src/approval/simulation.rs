@@ -1,18 +1,22 @@
 //! `GET /v1/approvals/{id}/simulation`: what a pending approval would do at the head of its chain.
 
-use alloy_primitives::U256;
+use std::collections::HashMap;
+
+use alloy_primitives::{Address, U256};
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_activities::balance::Balance;
-use muniment_domain::approval;
-use muniment_domain::money;
+use muniment_domain::approval::{self, Change};
 use muniment_domain::operation::Kind;
+use muniment_domain::{investor, money};
 use muniment_workflows::approval::simulation::{self, BalanceChange, ChainTrial, Simulation, Trial, Verdict};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::access::principal::Principal;
 use crate::app::App;
+use crate::field::name::masked_name;
 use crate::field::subject::Trouble;
 use crate::http::error::Result;
 use crate::http::instant::Instant;
@@ -35,6 +39,25 @@ pub struct View {
     untried_because: Option<&'static str>,
     /// The trial on each chain. Empty if the action sends nothing.
     chains: Vec<OnChain>,
+    /// What has changed since the approval was requested, newest first: events of its subject and offering, and balances of the accounts
+    /// above in the ledger of the offering's token. At most 20. Empty if nothing has.
+    changes: Vec<Since>,
+}
+
+/// A change after the request of an approval.
+#[derive(Serialize, ToSchema)]
+#[schema(as = ChangeSinceRequest)]
+struct Since {
+    /// The type of the event, or `balance`.
+    #[schema(example = "balance")]
+    what: String,
+    /// The account whose balance changed. Null for an event.
+    #[schema(example = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")]
+    account: Option<String>,
+    /// The legal name of its investor. Masked for auditors. Null if the platform knows none.
+    #[schema(example = "Ada Almeida")]
+    display_name: Option<String>,
+    changed_at: Instant,
 }
 
 /// The trial on one chain.
@@ -57,6 +80,13 @@ struct OnChain {
     transactions_total: usize,
     /// The transactions that were tried, in order: the first ones, where there are many.
     transactions: Vec<Tried>,
+    /// What the gas of the transactions that were tried would cost now, in the smallest unit of the chain's coin: at the base fee of the
+    /// next block and the usual tip. Null if the gas or the fees are not known.
+    #[schema(example = "1700000000000000")]
+    cost_wei: Option<String>,
+    /// The symbol of the coin in which gas is paid.
+    #[schema(example = "ETH")]
+    coin: Option<String>,
     /// The balances that these transactions change, read before and after them on the same block. Empty if one of them reverts before it
     /// changes anything.
     balances: Vec<Changed>,
@@ -102,6 +132,12 @@ struct Changed {
     /// The account. Null for a supply.
     #[schema(example = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")]
     account: Option<String>,
+    /// The investor whose verified wallet the account is. Null if the platform knows none.
+    #[schema(example = "inv_01jc8yq3k5e9v8w2m4n6p7r9st")]
+    investor_id: Option<String>,
+    /// The legal name of that investor. Masked for auditors.
+    #[schema(example = "Ada Almeida")]
+    display_name: Option<String>,
     /// The number of the partition. Null for coins.
     #[schema(example = "1")]
     partition: Option<String>,
@@ -129,17 +165,57 @@ struct Changed {
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["approval_not_pending"]))),
 )]
-pub async fn simulation(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<View>> {
+pub async fn simulation(
+    State(app): State<App>,
+    Path(id): Path<String>,
+    principal: Principal,
+    uri: Uri,
+) -> Result<Json<View>> {
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let found = approval::find_visible(&mut tx, None, &id).await?;
     drop(tx);
     let simulated = app.simulations.simulate(&app.desk, &app.token_views, &found).await?;
-    Ok(Json(view(&app, simulated)))
+    let accounts = accounts(&simulated);
+    let mut tx = app.db.read().await?;
+    let holders =
+        Holders { known: investor::names_of_wallets(&mut tx, &accounts).await?, masked: principal.0.is_masked() };
+    let changes = approval::changes(&mut tx, &found, &accounts).await?;
+    let changes = changes.into_iter().map(|change| since(change, &holders)).collect();
+    Ok(Json(View { changes, ..view(&app, simulated, &holders) }))
 }
 
-fn view(app: &App, simulated: Simulation) -> View {
-    let chains: Vec<OnChain> = simulated.trials.into_iter().map(|trial| on_chain(app, trial)).collect();
+/// The investors of accounts, as the caller may see them.
+struct Holders {
+    known: HashMap<Address, (String, String)>,
+    masked: bool,
+}
+
+impl Holders {
+    /// The id and the name.
+    fn of(&self, account: Option<Address>) -> (Option<String>, Option<String>) {
+        let known = account.and_then(|account| self.known.get(&account).cloned());
+        known.map(|(id, name)| (id, if self.masked { masked_name(&name) } else { name })).unzip()
+    }
+}
+
+fn accounts(simulated: &Simulation) -> Vec<Address> {
+    let trials = simulated.trials.iter().filter_map(|chain| chain.result.as_ref().ok());
+    let mut accounts: Vec<_> =
+        trials.flat_map(|trial| &trial.balances).filter_map(|one| one.balance.account()).collect();
+    accounts.sort_unstable();
+    accounts.dedup();
+    accounts
+}
+
+fn since(change: Change, holders: &Holders) -> Since {
+    let (_, display_name) = holders.of(change.account);
+    let account = change.account.map(|account| account.to_checksum(None));
+    Since { what: change.what, account, display_name, changed_at: Instant(change.at) }
+}
+
+fn view(app: &App, simulated: Simulation, holders: &Holders) -> View {
+    let chains: Vec<OnChain> = simulated.trials.into_iter().map(|trial| on_chain(app, trial, holders)).collect();
     let any = |outcome| chains.iter().any(|chain| chain.outcome == outcome);
     let outcome = match &simulated.refused {
         Some(_) => "refused",
@@ -150,10 +226,11 @@ fn view(app: &App, simulated: Simulation) -> View {
         None => "succeeds",
     };
     let refusal = simulated.refused.map(|(code, detail)| Trouble { code: code.to_owned(), detail: Some(detail) });
-    View { outcome, tried_at: Instant(simulated.tried_at), refusal, untried_because: simulated.untried, chains }
+    let (tried_at, untried_because) = (Instant(simulated.tried_at), simulated.untried);
+    View { outcome, tried_at, refusal, untried_because, chains, changes: Vec::new() }
 }
 
-fn on_chain(app: &App, tried: ChainTrial) -> OnChain {
+fn on_chain(app: &App, tried: ChainTrial, holders: &Holders) -> OnChain {
     let (network, block) = (app.network(tried.chain_id), tried.block);
     let mut shown = OnChain {
         chain_id: tried.chain_id,
@@ -164,25 +241,28 @@ fn on_chain(app: &App, tried: ChainTrial) -> OnChain {
         block_hash: block.as_ref().map(|block| block.hash.to_string()),
         transactions_total: tried.calls_total,
         transactions: Vec::new(),
+        cost_wei: None,
+        coin: app.chain(tried.chain_id).map(|config| config.coin.clone()),
         balances: Vec::new(),
         balances_omitted: 0,
         balances_unknown: None,
     };
     match tried.result {
-        Ok(trial) => show(&mut shown, trial),
+        Ok(trial) => show(&mut shown, trial, holders),
         Err(why) => shown.detail = Some(why),
     }
     shown
 }
 
-fn show(shown: &mut OnChain, trial: Trial) {
+fn show(shown: &mut OnChain, trial: Trial, holders: &Holders) {
+    shown.cost_wei = trial.cost().map(|wei| wei.to_string());
     shown.outcome = match trial.verdict {
         Verdict::Succeeds => "succeeds",
         Verdict::Reverts => "reverts",
     };
     shown.detail = trial.transactions.iter().find_map(|one| one.revert.as_ref().map(|revert| revert.sentence.clone()));
     shown.transactions = trial.transactions.into_iter().map(tried).collect();
-    shown.balances = trial.balances.iter().map(changed).collect();
+    shown.balances = trial.balances.iter().map(|one| changed(one, holders)).collect();
     shown.balances_omitted = trial.balances_omitted;
     shown.balances_unknown = trial.balances_unknown;
 }
@@ -198,7 +278,8 @@ fn tried(one: simulation::Transaction) -> Tried {
     }
 }
 
-fn changed(one: &BalanceChange) -> Changed {
+fn changed(one: &BalanceChange, holders: &Holders) -> Changed {
+    let (investor_id, display_name) = holders.of(one.balance.account());
     let (kind, partition) = match one.balance {
         Balance::Units { partition, .. } => ("units", Some(partition.to_string())),
         Balance::Supply { partition, .. } => ("supply", Some(partition.to_string())),
@@ -210,6 +291,8 @@ fn changed(one: &BalanceChange) -> Changed {
         kind,
         contract: one.balance.contract().to_checksum(None),
         account: one.balance.account().map(|account| account.to_checksum(None)),
+        investor_id,
+        display_name,
         partition,
         symbol: one.symbol.clone(),
         before: quantity(one.before),

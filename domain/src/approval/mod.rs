@@ -1,6 +1,7 @@
 //! Approvals: one person requests an action and another approves it. The payload is kept exactly as requested.
 
 mod alone;
+mod changed;
 mod list;
 mod state;
 
@@ -9,6 +10,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 pub use alone::{clear_alone, use_alone};
+pub use changed::{Change, changes};
 pub use list::{Filter, executed, find, find_visible, list, not_found, of_operation, overdue};
 pub use state::{Move, Status};
 

@@ -226,6 +226,22 @@ pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Addr
     Ok(found)
 }
 
+/// The ids and legal names of the investors of these verified wallets.
+pub async fn names_of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, (String, String)>> {
+    let mut found = HashMap::with_capacity(wallets.len());
+    for portion in portions(tx, wallets) {
+        let rows = sql("select w.address, i.id, i.legal_name
+            from wallets w join investors i on i.id = w.investor_id
+            where w.verified_at is not null and w.address in (")
+        .list(portion.iter().map(|wallet| Hex(*wallet)))
+        .push(")")
+        .rows::<(Hex<Address>, String, String)>(tx)
+        .await?;
+        found.extend(rows.into_iter().map(|(address, id, name)| (address.0, (id, name))));
+    }
+    Ok(found)
+}
+
 /// Stores a wallet whose control was proved.
 pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
     let (id, now) = (tx.new_id("wal"), tx.now());

@@ -95,6 +95,7 @@ async fn attempt(
     let head = heads.head(network, 0, now).await.map_err(no_answer)?;
     *block = Some(head.clone());
     let mut trial = run::run(network, &head, calls, now).await.map_err(|fault| run::sentence(&fault))?;
+    trial.gas_price = network.market(now).await.ok().map(|market| market.price());
     if let Err(why) = balances::read(engine, network, &head, calls, now, &mut trial).await {
         trial.balances_unknown = Some(why);
     }

@@ -15,6 +15,8 @@ pub struct Trial {
     pub verdict: Verdict,
     /// The calls that were tried, in order.
     pub transactions: Vec<Transaction>,
+    /// What a unit of gas costs now, in wei. None if the chain did not tell.
+    pub gas_price: Option<u128>,
     /// The balances that they change. A call that reverts changes none.
     pub balances: Vec<BalanceChange>,
     /// The changed balances that were not read, because there are too many.
@@ -67,10 +69,17 @@ pub struct BalanceChange {
 }
 
 impl Trial {
+    /// What the gas of the calls costs now, in wei. None if their gas or its price is not known.
+    pub fn cost(&self) -> Option<U256> {
+        let gas: u64 = self.transactions.iter().map(|one| one.gas_used).sum::<Option<u64>>()?;
+        Some(U256::from(gas) * U256::from(self.gas_price?))
+    }
+
     pub(super) fn of(transactions: Vec<Transaction>, changed: Vec<Balance>, balances_unknown: Option<String>) -> Self {
         let reverts = transactions.iter().any(|transaction| transaction.revert.is_some());
         let verdict = if reverts { Verdict::Reverts } else { Verdict::Succeeds };
-        Self { verdict, transactions, balances: Vec::new(), balances_omitted: 0, balances_unknown, changed }
+        let (gas_price, balances) = (None, Vec::new());
+        Self { verdict, transactions, gas_price, balances, balances_omitted: 0, balances_unknown, changed }
     }
 }
 
