@@ -128,6 +128,7 @@ fn section(desk: &Desk, sessions: &[Session]) -> Section {
             empty: ("No session.", ""),
         },
         pages: (None, None),
+        ..Section::default()
     }
 }
 

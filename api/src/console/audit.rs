@@ -156,6 +156,7 @@ pub async fn verify(desk: Desk) -> Result<Response> {
                 empty: ("No day is signed yet.", "A day is signed when it is over."),
             },
             pages: (None, None),
+            ..Section::default()
         }],
         is_quiet: true,
         ..Record::default()

@@ -143,6 +143,12 @@ impl Asked {
         values.iter().map(tab).collect()
     }
 
+    /// The same tabs for a part of a page, which stays in view.
+    pub fn tabs_of(&self, name: &str, values: &[(&str, &str)], part: &str) -> Vec<Tab> {
+        let tabs = self.tabs(name, values).into_iter();
+        tabs.map(|tab| Tab { path: format!("{}#{part}", tab.path), ..tab }).collect()
+    }
+
     /// The value of a parameter if it is one of these; else the first.
     pub fn one_of<'a>(&self, name: &str, values: &'a [(&'a str, &'a str)]) -> &'a str {
         let known = values.iter().find(|(value, _)| *value == self.text(name));

@@ -72,7 +72,7 @@ pub async fn page(desk: Desk) -> Result<Response> {
     let loops = ready.map(|ready| ready.loops).unwrap_or_default();
     let section = |id, title, small: &str, columns, rows, empty| {
         let (small, table) = (small.to_owned(), Table { columns, rows, empty });
-        Section { id, title, small, table, pages: (None, None) }
+        Section { id, title, small, table, pages: (None, None), ..Section::default() }
     };
     let record = Record {
         above: ("Overview", "/console".to_owned()),

@@ -179,6 +179,7 @@ fn findings(asked: &Asked, listed: &Listed<Finding>) -> Section {
             rows,
             empty: ("Nothing differs.", "Our books and the chain agree, as far as this run has read."),
         },
+        ..Section::default()
     }
 }
 
@@ -203,6 +204,7 @@ fn parts(parts: &[Part]) -> Section {
             empty: ("Nothing was read yet.", "Parts stand here as they are read."),
         },
         pages: (None, None),
+        ..Section::default()
     }
 }
 

@@ -8,6 +8,7 @@ use crate::console::act::Offer;
 use crate::console::desk::Desk;
 use crate::console::frame::Frame;
 use crate::console::html;
+use crate::console::list::Tab;
 use crate::console::table::{Cell, Table};
 use crate::http::error::Result;
 
@@ -38,6 +39,8 @@ pub struct Record {
     pub offers: Vec<Offer>,
     /// Tables.
     pub sections: Vec<Section>,
+    /// Whether they stand above the facts and what can be done.
+    pub tables_first: bool,
     /// Whether the page does not reload by itself, because each read of a person's data is in the audit log.
     pub is_quiet: bool,
     /// The answer of the API, to be shown on request.
@@ -55,6 +58,7 @@ pub struct Facts {
 }
 
 /// A table with a title.
+#[derive(Default)]
 pub struct Section {
     /// Its id on the page.
     pub id: &'static str,
@@ -62,6 +66,8 @@ pub struct Section {
     pub title: &'static str,
     /// What follows the title.
     pub small: String,
+    /// Tabs over its rows.
+    pub tabs: Vec<Tab>,
     /// The table.
     pub table: Table,
     /// The addresses of the rows before and after.

@@ -128,6 +128,7 @@ fn fixed(value: &Value) -> Section {
             empty: ("Nothing.", ""),
         },
         pages: (None, None),
+        ..Section::default()
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod acts;
 mod one;
+mod totals;
 
 pub use one::{act, page as one, report, sheet};
 
@@ -11,6 +12,7 @@ use chrono::{DateTime, Utc};
 use serde::Deserialize;
 
 use self::acts::CREATE;
+use self::totals::Totals;
 use crate::console::act::{self, Thing};
 use crate::console::desk::Desk;
 use crate::console::form::Form;
@@ -56,18 +58,6 @@ struct Facts {
     total_amount: Option<String>,
     holder_count: Option<i64>,
     totals: Totals,
-}
-
-#[derive(Deserialize)]
-struct Totals {
-    gross: String,
-    withholding: String,
-    net: String,
-    paid: String,
-    open: String,
-    held: String,
-    excluded: String,
-    failed: String,
 }
 
 /// The list.

@@ -7,7 +7,8 @@ use axum::response::{IntoResponse, Response};
 use serde::Deserialize;
 
 use super::acts::{ACTS, HOLDER};
-use super::{Facts, PATH, Totals};
+use super::totals::{Part, parts, proof};
+use super::{Facts, PATH};
 use crate::console::act::{self, OPERATORS, Thing};
 use crate::console::desk::Desk;
 use crate::console::form::Form;
@@ -27,17 +28,6 @@ struct Page {
     record: Record,
     parts: Vec<Part>,
     proof: Option<(String, bool)>,
-}
-
-/// A part of the money: its name, colour, symbol, amount, and where it stands on the bar.
-struct Part {
-    name: &'static str,
-    tone: &'static str,
-    icon: &'static str,
-    amount: String,
-    status: &'static str,
-    from: i128,
-    width: i128,
 }
 
 #[derive(Deserialize)]
@@ -202,6 +192,11 @@ fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
     if desk.person.is_staff() {
         links.push(("Report as CSV", format!("{PATH}/{}/report", facts.id)));
     }
+    // Once money moves, its pages are what a person comes for.
+    let tables_first = !operations.is_empty();
+    if tables_first {
+        links.insert(0, ("What can be done", "#acts".to_owned()));
+    }
     Record {
         above: ("Distributions", PATH.to_owned()),
         name: format!("{} {}", wording::digits(gross), facts.currency),
@@ -213,6 +208,7 @@ fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
         links,
         facts: vec![Card { title: "Facts", right: wording::short_id(&facts.id), rows }],
         offers: act::offers(desk, ACTS, &thing(full)),
+        tables_first,
         ..Record::default()
     }
 }
@@ -241,50 +237,6 @@ fn steps(status: &str) -> Vec<(String, &'static str)> {
     names.iter().enumerate().map(|(index, name)| ((*name).to_owned(), look(index))).collect()
 }
 
-/// The money by state. The bar is a thousand wide.
-fn parts(totals: &Totals) -> Vec<Part> {
-    let all = [
-        ("Paid", "done", "done", &totals.paid, "paid"),
-        ("To be paid", "net", "net", &totals.open, "calculated,queued"),
-        ("Held", "ours", "lock", &totals.held, "held"),
-        ("Failed", "failed", "failed", &totals.failed, "failed"),
-        ("Excluded", "none", "none", &totals.excluded, "excluded"),
-    ];
-    let net = cents(&totals.net).unwrap_or_default().max(1);
-    let mut from = 0;
-    let part =
-        |(name, tone, icon, amount, status): (&'static str, &'static str, &'static str, &String, &'static str)| {
-            let width = cents(amount).unwrap_or_default() * 1_000 / net;
-            let part = Part { name, tone, icon, amount: wording::digits(amount), status, from, width };
-            from += width;
-            part
-        };
-    all.into_iter().map(part).collect()
-}
-
-/// The sum in words, and whether it holds. None before anything is calculated.
-fn proof(totals: &Totals) -> Option<(String, bool)> {
-    let parts = [&totals.paid, &totals.open, &totals.held, &totals.failed, &totals.excluded];
-    let sum: Option<i128> = parts.iter().map(|text| cents(text)).sum();
-    let (net, withheld, gross) = (cents(&totals.net)?, cents(&totals.withholding)?, cents(&totals.gross)?);
-    let holds = sum == Some(net) && net + withheld == gross;
-    let shown: Vec<_> = parts.iter().map(|text| wording::digits(text)).collect();
-    let digits = |text: &String| wording::digits(text);
-    let text = format!(
-        "{} = {} net; with {} withheld, {} gross.",
-        shown.join(" + "),
-        digits(&totals.net),
-        digits(&totals.withholding),
-        digits(&totals.gross)
-    );
-    (gross > 0).then_some((text, holds))
-}
-
-/// An amount of two decimals as a number of cents.
-fn cents(text: &str) -> Option<i128> {
-    text.replace('.', "").parse().ok().filter(|_| text.split('.').nth(1).is_some_and(|rest| rest.len() == 2))
-}
-
 fn pages(operations: &[Operation]) -> Section {
     let row = |op: &Operation| Row {
         id: op.id.clone(),
@@ -308,6 +260,7 @@ fn pages(operations: &[Operation]) -> Section {
             empty: ("No page is paid yet.", "Executing makes a page for each group of holders."),
         },
         pages: (None, None),
+        ..Section::default()
     }
 }
 
@@ -367,30 +320,6 @@ fn entitled(desk: &Desk, asked: &Asked, full: &Full, holders: &Listed<Entitlemen
             empty: ("No holder is here.", "Holders stand here when the amounts are calculated."),
         },
         pages: asked.around_if(full_page),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn totals_add_up_or_say_that_they_do_not() {
-        let text = |text: &str| text.to_owned();
-        let mut totals = Totals {
-            gross: text("100.00"),
-            withholding: text("10.00"),
-            net: text("90.00"),
-            paid: text("60.00"),
-            open: text("20.00"),
-            held: text("10.00"),
-            excluded: text("0.00"),
-            failed: text("0.00"),
-        };
-        assert!(proof(&totals).unwrap().1);
-        assert_eq!(parts(&totals)[1].from, 666);
-        totals.paid = text("60.01");
-        assert!(!proof(&totals).unwrap().1);
-        assert_eq!((cents("12"), cents("1.2"), cents("1,000.00")), (None, None, None));
+        ..Section::default()
     }
 }

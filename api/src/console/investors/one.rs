@@ -202,6 +202,7 @@ fn proposals(full: &Full) -> Option<Section> {
         small: "proposed because of the suspension".to_owned(),
         table: Table { columns: &[("Wallet", ""), ("Offering", ""), ("", "")], rows, empty: ("", "") },
         pages: (None, None),
+        ..Section::default()
     })
 }
 
@@ -234,6 +235,7 @@ fn wallets(full: &Full) -> Option<Section> {
             empty: ("No wallet.", "Nothing can be minted to this investor before a wallet is verified."),
         },
         pages: (None, None),
+        ..Section::default()
     })
 }
 
@@ -257,5 +259,6 @@ fn decisions(full: &Full, names: &Names) -> Option<Section> {
             empty: ("Nothing was decided yet.", "A decision stands here with its reason, and cannot be removed."),
         },
         pages: (None, None),
+        ..Section::default()
     })
 }

@@ -280,6 +280,7 @@ fn subscriptions(asked: &Asked, listed: &Listed<Subscription>) -> Section {
             empty: ("Nobody has subscribed.", "Subscriptions stand here with what they still need."),
         },
         pages: (None, listed.pagination.next_after.as_ref().map(|after| asked.with("after", after))),
+        ..Section::default()
     }
 }
 
@@ -333,5 +334,6 @@ fn cap_table(asked: &Asked, holders: &Holders, full: &Full, desk: &Desk) -> Sect
             empty: ("Nobody holds units.", "Holders stand here when a mint is final."),
         },
         pages: asked.around_if(full_page),
+        ..Section::default()
     }
 }

@@ -83,6 +83,7 @@ fn attempts(full: &Full) -> Section {
             empty: ("It was not sent yet.", "Each attempt stands here with its answer."),
         },
         pages: (None, None),
+        ..Section::default()
     }
 }
 

@@ -56,7 +56,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
     let waiting = pause.or(oldest).unwrap_or_default();
     let limit = endpoint.rate_limit_per_minute.map_or_else(|| "none".to_owned(), wording::number);
     let rows = vec![
-        fact("Events", cell(endpoint.event_types.join(", "))),
+        fact("Events", cell(endpoint.events())),
         fact("Offerings", cell(endpoint.offering_ids.as_ref().map_or_else(|| "all".to_owned(), |ids| ids.join(", ")))),
         fact("Failures in a row", cell(wording::number(failure.consecutive_failures)).two(since)),
         fact("Waiting", cell(wording::number(backlog.deliveries)).two(waiting)),
@@ -70,7 +70,6 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
         rest: endpoint.description.clone(),
         state: Some(state(&endpoint.status)),
         sub: endpoint.disabled_reason.as_deref().map(wording::word).unwrap_or_default(),
-        links: STATUSES.iter().map(|(value, name)| (*name, asked.with("status", value) + "#deliveries")).collect(),
         facts: vec![Facts { title: "Endpoint", right: String::new(), rows }],
         offers: act::offers(&desk, ENDPOINT, &thing),
         sections: vec![deliveries(&desk, &asked, &listed)],
@@ -97,6 +96,7 @@ fn deliveries(desk: &Desk, asked: &Asked, listed: &Listed<Delivery>) -> Section 
     Section {
         id: "deliveries",
         title: "Deliveries",
+        tabs: asked.tabs_of("status", STATUSES, "deliveries"),
         small: wording::count(listed.pagination.total.unwrap_or_default(), "delivery", "deliveries"),
         pages: asked.around(rows.len()),
         table: Table {

@@ -24,8 +24,13 @@ use crate::http::error::Result;
 /// The address of this page.
 pub const PATH: &str = "/console/webhooks";
 const TABS: &[(&str, &str)] = &[("", "All"), ("enabled", "Enabled"), ("disabled", "Disabled")];
-const COLUMNS: &[(&str, &str)] =
-    &[("Endpoint", ""), ("Status", ""), ("Events", "hide-s"), ("Failures in a row", "num"), ("Age", "num hide-s")];
+const COLUMNS: &[(&str, &str)] = &[
+    ("Endpoint", ""),
+    ("Status", ""),
+    ("Events", "hide-s"),
+    ("Failures in a row", "num hide-s"),
+    ("Age", "num hide-s"),
+];
 
 /// An endpoint, as the API lists it.
 #[derive(Deserialize)]
@@ -43,6 +48,12 @@ struct Endpoint {
     backlog: Backlog,
     created_at: DateTime<Utc>,
     version: i64,
+}
+
+impl Endpoint {
+    fn events(&self) -> String {
+        if self.event_types.iter().any(|one| one == "*") { "all".to_owned() } else { self.event_types.join(", ") }
+    }
 }
 
 #[derive(Deserialize)]
@@ -90,7 +101,7 @@ fn row(endpoint: &Endpoint, now: DateTime<Utc>) -> Row {
         cells: vec![
             cell(&endpoint.url).two(endpoint.description.clone()).to(format!("{PATH}/{}", endpoint.id)),
             status,
-            cell(endpoint.event_types.join(", ")),
+            cell(endpoint.events()),
             cell(wording::number(endpoint.failure.consecutive_failures)),
             age(now, endpoint.created_at),
         ],
