@@ -9,7 +9,7 @@ use super::visitor::Visitor;
 use crate::installation::{Installation, PASSWORD, Terms};
 
 /// Every page of the navigation that staff sees.
-const PAGES: &[&str] = &[
+pub(super) const PAGES: &[&str] = &[
     "/console",
     "/console/operations",
     "/console/approvals",

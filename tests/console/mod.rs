@@ -4,5 +4,6 @@ mod account;
 mod acts;
 mod overview;
 mod pages;
+mod scans;
 mod session;
 pub mod visitor;
