@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { as as signedInAs, ask, ATTENTION, attention, browser, codeOf, codeRoom, demo, freeze, listens, signIn } from "./world.mjs";
-import { everyPage, kind } from "./pages.mjs";
+import { everyPage, kind, words } from "./pages.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
@@ -358,6 +358,18 @@ test("without JavaScript a person reads the pages and acts by plain forms", asyn
     await page.fill("textarea[name=reason]", "By a plain form.");
     await page.click("main form button[type=submit]");
     await page.waitForURL((url) => !url.pathname.includes("/act/"));
+  }, { javaScriptEnabled: false });
+});
+
+test("without JavaScript every page shows what it shows with it", async () => {
+  let pages;
+  await as("auditor", async (page) => { pages = await everyPage(page, site); });
+  await as("auditor", async (page) => {
+    for (const one of pages) {
+      assert.equal((await page.goto(one.path)).status(), 200, one.path);
+      const seen = await words(page);
+      assert.ok(seen >= one.words * 0.8, `${one.path}: ${seen} words of ${one.words}`);
+    }
   }, { javaScriptEnabled: false });
 });
 

@@ -7,7 +7,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { attention, browser, demo, listens, signedIn } from "./world.mjs";
+import { ask, attention, browser, demo, listens, signedIn } from "./world.mjs";
 
 const ACCEPTED = new URL("./accepted/", import.meta.url).pathname;
 const SEEN = join(tmpdir(), "muniment-looks");
@@ -39,6 +39,8 @@ const PAGES = {
     await page.goto("/console/investors");
     await page.$eval("tbody", (body) => body.append(...[...body.rows].sort((a, b) => a.innerText.localeCompare(b.innerText))));
   },
+  "bulk-retry": "/console/operations/retry?status=attention",
+  webhooks: "/console/webhooks",
   webhook: "/console/webhooks/act/create",
   problem: "/console/nothing",
 };
@@ -147,4 +149,54 @@ test("a part that is shifted, missing or of another colour is a difference", asy
     const share = await difference(right, await picture(style));
     assert.ok(share > SHARE, `${style}: ${share}`);
   }
+});
+
+/** What must be seen at 1280 × 800 without scrolling, with the least number of each. */
+const FIRST = {
+  overview: [PAGES.overview, { h1: 1, ".flow a": 7, ".need [data-press]": 2, "[aria-labelledby=chains] .chain": 1, "[aria-labelledby=hour] .spark": 1 }],
+  operations: [async () => {
+    await page.goto("/console/operations");
+    await page.locator("[data-row] input[type=checkbox]").first().check();
+  }, { ".tabs a": 7, ".filter": 1, "[data-count]": 1, "[data-row]": 7 }],
+  operation: [PAGES.operation, { ".sentence": 1, ".pair": 1, ".verdict": 1, ".act": 5, ".factcard": 1, ".lanes": 1 }],
+  reconcile: [async () => {
+    await PAGES.reconcile(page);
+    await page.locator("a[href*='tx_hash=']").first().click();
+    await page.locator(".checks li").first().waitFor();
+  }, { "#hash": 1, ".checks li": 6, "textarea[name=reason]": 1, "main form[method=post] button": 1, ".does li": 4 }],
+  approvals: [async () => {
+    await page.goto("/console/approvals");
+    await page.locator("[data-row]", { hasText: "Payout" }).locator("a").click();
+  }, { ".plist li": 2, ".duo": 1, "#simulation": 1, ".decide button": 2, ".decide .grp b": 2 }],
+  signers: [PAGES.signers, { ".legend": 1, ".ruler": 1, "a[href$='/act/pause']": 1 }],
+  distribution: [async () => {
+    const begun = (await ask(site, "/v1/distributions")).body.data.find((one) => one.status === "partially_completed");
+    await page.goto(`/console/distributions/${begun.id}`);
+  }, { ".totals a": 5, "#pages .pair": 2, "#holders tbody tr": 1 }],
+};
+
+test("what a person must see first stands at 1280 by 800, and nothing lies over it", async () => {
+  const wrong = [];
+  for (const [name, [way, parts]] of Object.entries(FIRST)) {
+    await open(way, LOOKS[0]);
+    for (const [part, least] of Object.entries(parts)) {
+      const seen = await page.$$eval(part, (all) => all.filter((one) => {
+        const box = one.getBoundingClientRect();
+        const edge = (x, y) => one.contains(document.elementFromPoint(x, y)) || document.elementFromPoint(x, y)?.contains(one);
+        return one.checkVisibility() && box.top >= 0 && edge(box.left + box.width / 2, box.top + 2) && edge(box.left + box.width / 2, box.bottom - 2);
+      }).length);
+      if (seen < least) wrong.push(`${name}: ${part}, ${seen} of ${least}`);
+    }
+  }
+  assert.deepEqual(wrong, []);
+});
+
+test("the sign-in stands whole at 1280 by 800", async () => {
+  const outside = await (await chrome.newContext({ baseURL: site.url, viewport: DESK })).newPage();
+  await outside.goto("/console/sign-in");
+  const below = await outside.evaluate(() => document.documentElement.scrollHeight - innerHeight);
+  assert.ok(below <= 0, `${below} px below`);
+  assert.match(await outside.innerText("body"), /DEVELOPMENT/);
+  assert.match(await outside.innerText("main button[type=submit]"), /development/i);
+  await outside.context().close();
 });

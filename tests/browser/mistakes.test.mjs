@@ -44,22 +44,24 @@ async function approvals(page) {
   return page.$$eval("main [data-row] a", (links) => links.map((link) => link.getAttribute("href")));
 }
 
-test("a form without its token changes nothing and says so", async () => {
-  await as("operator", async (page) => {
-    await sheet(page, "pause");
-    await page.$eval("main form input[name=csrf]", (input) => { input.value = "x"; });
-    const answer = page.waitForResponse((response) => response.request().method() === "POST");
-    await submit(page);
-    assert.equal((await answer).status(), 403);
-    assert.match(await main(page), /csrf_token_invalid[\s\S]*What you typed is kept/);
-    assert.equal(await page.inputValue("textarea[name=reason]"), REASON);
-    assert.deepEqual(await states(), ["active"]);
-    // The page that says so has a token of its own.
-    await submit(page);
-    await page.locator("[role=status]", { hasText: "The signer is paused." }).waitFor();
-    await resume(page);
+for (const [token, spoil] of [["csrf_token_missing", (input) => input.remove()], ["csrf_token_invalid", (input) => { input.value = "x"; }]]) {
+  test(`a form without its token changes nothing and says so: ${token}`, async () => {
+    await as("operator", async (page) => {
+      await sheet(page, "pause");
+      await page.$eval("main form input[name=csrf]", spoil);
+      const answer = page.waitForResponse((response) => response.request().method() === "POST");
+      await submit(page);
+      assert.equal((await answer).status(), 403);
+      assert.match(await main(page), new RegExp(`${token}[\\s\\S]*What you typed is kept`));
+      assert.equal(await page.inputValue("textarea[name=reason]"), REASON);
+      assert.deepEqual(await states(), ["active"]);
+      // The page that says so has a token of its own.
+      await submit(page);
+      await page.locator("[role=status]", { hasText: "The signer is paused." }).waitFor();
+      await resume(page);
+    });
   });
-});
+}
 
 test("a session that has ended leads to the sign-in and back", async () => {
   await as("operator", async (page) => {

@@ -11,6 +11,9 @@ export function kind(path) {
   return path.split("?")[0].replace(/\/(op|apr|off|dist|inv|usr|key|lan|whe|whd|rec|run|[a-z]{2,5})_[0-9a-z]{20,}/g, "/{id}");
 }
 
+/** How many words a page shows, without numbers and times. */
+export const words = async (page) => (await page.innerText("main")).split(/\s+/).filter((word) => !/\d/.test(word)).length;
+
 /** What the demo lacks and a page shows: a webhook endpoint with a delivery, and a finished reconciliation run. */
 async function furnish(site) {
   const endpoint = await ask(site, "/v1/webhooks/endpoints", { url: "https://hooks.portal.example/in", event_types: ["*"] });
@@ -43,7 +46,7 @@ export async function everyPage(page, site) {
     // A file to save is no page.
     const answer = await page.goto(path).catch((error) => { if (!/Download is starting/.test(error.message)) throw error; });
     if (!answer || !new URL(page.url()).pathname.startsWith("/console")) continue;
-    found.set(kindOf(path), { path, status: answer.status() });
+    found.set(kindOf(path), { path, status: answer.status(), words: await words(page) });
     const links = await page.$$eval("a[href]", (all) => all.map((a) => a.getAttribute("href")));
     queue.push(...links.filter((link) => link.startsWith("/console") && !link.startsWith("/console/assets")).map((link) => link.split("#")[0]));
   }
