@@ -57,6 +57,7 @@ struct Since {
     /// The legal name of its investor. Masked for auditors. Null if the platform knows none.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,
+    /// When it changed.
     changed_at: Instant,
 }
 
