@@ -15,6 +15,7 @@ use tokio::sync::watch;
 
 use crate::clock::Clock;
 use crate::id::Ids;
+use crate::meanwhile::{self, Call};
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::Conn;
@@ -181,6 +182,7 @@ impl Db {
     }
 
     async fn begin_with(&self, sqlite_begin: &'static str) -> Result<Tx> {
+        meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
             Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(answered(BEGUN, pool.begin()).await?)),
@@ -193,6 +195,7 @@ impl Db {
         match &self.pools {
             // The rows that an investor may see are a setting of a transaction.
             Pools::Postgres(pool) if !viewer::is_limited() => {
+                meanwhile::at(Call::Begin).await;
                 Ok(self.tx(Conn::Postgres(Server::Plain(answered(BEGUN, pool.acquire()).await?))))
             }
             _ => self.read_with("begin").await,
@@ -205,6 +208,7 @@ impl Db {
     }
 
     async fn read_with(&self, begin: &'static str) -> Result<Tx> {
+        meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
             Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(match viewer::begin(begin) {
@@ -303,13 +307,16 @@ impl Tx {
     pub async fn commit(mut self, point: Point) -> Result<()> {
         let entries = self.recorder.entries(point, self.now, || self.new_id("aud"));
         recorder::write(&mut self.conn, &entries).await?;
-        point::pass(point, When::Before)?;
+        point::reach(point, When::Before).await?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
-            Conn::Postgres(Server::Transaction(transaction)) => answered(COMMITTED, transaction.commit()).await?,
+            Conn::Postgres(Server::Transaction(transaction)) => {
+                meanwhile::at(Call::Commit).await;
+                answered(COMMITTED, transaction.commit()).await?;
+            }
             Conn::Postgres(Server::Plain(_)) => {}
         }
-        point::pass(point, When::After)?;
+        point::reach(point, When::After).await?;
         if self.rings {
             self.signals.wake.send_modify(|n| *n = n.wrapping_add(1));
         }

@@ -45,6 +45,7 @@ pub mod lane;
 pub mod lease;
 pub mod ledger;
 pub mod login_attempt;
+pub mod meanwhile;
 pub mod member;
 pub mod merkle;
 pub mod migrate;

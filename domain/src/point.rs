@@ -1,5 +1,7 @@
 //! Names of all durable writes, so that a test can end the process just before or after each of them.
 
+use crate::meanwhile::{self, Call};
+
 crate::words! {
     /// The commits of the platform, and the send, which cannot be undone either.
     Point {
@@ -115,6 +117,11 @@ pub mod plan {
         PLANNED.with_borrow_mut(Option::take).is_some()
     }
 
+    /// Whether a crash is planned that has not happened yet.
+    pub fn is_planned() -> bool {
+        PLANNED.with_borrow(Option::is_some)
+    }
+
     /// The points passed on this thread since the last call.
     pub fn seen() -> Vec<(Point, When)> {
         SEEN.with_borrow_mut(std::mem::take)
@@ -151,6 +158,15 @@ pub mod plan {
         let when = if when == "after" { When::After } else { When::Before };
         Some((point.parse().ok()?, when, nth.parse().ok()?))
     }
+}
+
+/// Marks a commit.
+pub(crate) async fn reach(point: Point, when: When) -> crate::Result<()> {
+    let reached = plan::pass(point, when);
+    if reached.is_err() {
+        meanwhile::at(Call::Crash).await;
+    }
+    reached
 }
 
 /// Marks a write that is not a commit.

@@ -27,6 +27,7 @@ use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 
 use crate::Result;
+use crate::meanwhile::{self, Call};
 use answer::ANSWER;
 pub use answer::answered;
 use batch::Batch;
@@ -221,7 +222,10 @@ impl Sql {
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
         Ok(match conn {
             Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
-            Conn::Postgres(conn) => answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?.rows_affected(),
+            Conn::Postgres(conn) => {
+                meanwhile::at(Call::Statement).await;
+                answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?.rows_affected()
+            }
         })
     }
 
@@ -231,6 +235,7 @@ impl Sql {
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn) => {
+                meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;
                 ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?)
             }
@@ -241,6 +246,7 @@ impl Sql {
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn) => {
+                meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;
                 ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
             }
