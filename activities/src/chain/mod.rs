@@ -98,6 +98,11 @@ impl Chain {
         self
     }
 
+    /// The time of its clock, for pauses between questions.
+    pub fn milliseconds(&self) -> u64 {
+        (self.now)()
+    }
+
     /// The health of each endpoint, in the order of the configuration.
     pub fn health(&self) -> Vec<EndpointHealth> {
         self.endpoints.iter().map(Endpoint::health).collect()

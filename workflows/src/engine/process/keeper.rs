@@ -8,6 +8,7 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::follow::{self, Pass};
+use crate::engine::process::last::Last;
 use crate::engine::{Engine, Network};
 use crate::engine::{finalise, lane, observe, rebroadcast, sweep, timer, used_nonce};
 
@@ -31,15 +32,14 @@ const PRUNE: Duration = Duration::from_secs(3600);
 /// commits.
 pub async fn keep(engine: Engine, chain_id: i64, stop: CancellationToken) {
     let Some(network) = engine.network(chain_id) else { return };
-    let keeper = Keeper { engine: &engine, network, held: None, rebroadcast_at: None, observed: None, quick: None };
-    tokio::join!(keeper.follow(&stop), settle(&engine, network, &stop));
+    tokio::join!(Keeper::default().follow(&engine, network, &stop), settle(&engine, network, &stop));
 }
 
 /// Settles final receipts whenever the cursor moves, while this process follows the chain.
 async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
-    let mut renewed = None;
+    let mut renewed = Last::default();
     while !stop.is_cancelled() {
-        let settled = limited("settling", settle_once(engine, network, &mut renewed)).await;
+        let settled = limited("settling", TURN, settle_once(engine, network, &mut renewed)).await;
         let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
@@ -57,77 +57,88 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     }
 }
 
-/// Its lease is only a sign of life: who follows the chain settles its receipts.
-async fn settle_once(engine: &Engine, network: &Network, renewed: &mut Option<Instant>) -> Result<usize> {
+/// Settles final receipts, if this process follows the chain. Its lease is only a sign of life.
+pub async fn settle_once(engine: &Engine, network: &Network, renewed: &mut Last) -> Result<usize> {
     if !network.followed_here.load(Ordering::Relaxed) {
         return Ok(0);
     }
-    if renewed.is_none_or(|at| at.elapsed() >= RENEW)
+    if renewed.is_past(network.chain.milliseconds(), RENEW)
         && engine.holder.acquire(&engine.db, &format!("settle:{}", network.id())).await?
     {
-        *renewed = Some(Instant::now());
+        renewed.mark(network.chain.milliseconds());
     }
     finalise::finalise(engine, network).await
 }
 
 /// One turn of a loop. Every wait inside has its own limit, so a turn that passes this one hangs: it is dropped and begun again.
-async fn limited<T>(name: &'static str, turn: impl Future<Output = Result<T>>) -> Result<T> {
-    let hung = |_| Error::Worker(format!("{name} did not end its turn within {TURN:?} and is begun again"));
-    timeout(TURN, turn).await.map_err(hung)?
+async fn limited<T>(name: &'static str, limit: Duration, turn: impl Future<Output = Result<T>>) -> Result<T> {
+    let hung = |_| Error::Worker(format!("{name} did not end its turn within {limit:?} and is begun again"));
+    timeout(limit, turn).await.map_err(hung)?
 }
 
-struct Keeper<'a> {
-    engine: &'a Engine,
-    network: &'a Network,
-    held: Option<Instant>,
-    rebroadcast_at: Option<Instant>,
-    observed: Option<Instant>,
+/// What the loop of a chain remembers between its turns.
+#[derive(Default)]
+pub struct Keeper {
+    held: Last,
+    rebroadcast: Last,
+    observed: Last,
     quick: Option<Duration>,
 }
 
-impl Keeper<'_> {
-    async fn follow(mut self, stop: &CancellationToken) {
+impl Keeper {
+    async fn follow(mut self, engine: &Engine, network: &Network, stop: &CancellationToken) {
         while !stop.is_cancelled() {
-            let pause = match limited("following", self.turn()).await {
-                Ok(pause) => pause,
-                Err(error) => {
-                    tracing::error!(chain.id = self.network.id(), "the chain is read again in a second: {error}");
-                    self.held = None;
-                    PAUSE
-                }
-            };
+            let pause = self.turn_within(TURN, engine, network).await;
             if !pause.is_zero() {
-                self.wait(pause, stop).await;
+                self.wait(network, pause, stop).await;
             }
         }
     }
 
+    /// One turn, which is begun again when it fails or takes too long. Returns the pause before the next.
+    pub async fn turn_within(&mut self, limit: Duration, engine: &Engine, network: &Network) -> Duration {
+        match limited("following", limit, self.turn(engine, network)).await {
+            Ok(pause) => pause,
+            Err(error) => {
+                tracing::error!(chain.id = network.id(), "the chain is read again in a second: {error}");
+                self.begin_again();
+                PAUSE
+            }
+        }
+    }
+
+    /// After a failed turn the lease and the lanes are looked at again.
+    pub const fn begin_again(&mut self) {
+        self.held.forget();
+    }
+
     /// One pass over the chain. Returns the pause before the next.
-    async fn turn(&mut self) -> Result<Duration> {
-        if self.held.is_none_or(|at| at.elapsed() >= RENEW) {
-            let fresh = self.held.is_none();
-            let holds = self.engine.holder.acquire(&self.engine.db, &format!("chain:{}", self.network.id())).await?;
-            self.network.followed_here.store(holds, Ordering::Relaxed);
+    pub async fn turn(&mut self, engine: &Engine, network: &Network) -> Result<Duration> {
+        let now = network.chain.milliseconds();
+        if self.held.is_past(now, RENEW) {
+            let fresh = self.held.is_first();
+            let holds = engine.holder.acquire(&engine.db, &format!("chain:{}", network.id())).await?;
+            network.followed_here.store(holds, Ordering::Relaxed);
             if !holds {
-                self.held = None;
-                rebroadcast::raise_own(self.engine, self.network).await?;
+                self.held.forget();
+                rebroadcast::raise_own(engine, network).await?;
                 return Ok(PAUSE);
             }
-            self.held = Some(Instant::now());
+            self.held.mark(now);
             if fresh {
-                lane::check_all(self.engine, self.network).await?;
+                lane::check_all(engine, network).await?;
             }
         }
-        let pass = follow::follow(self.engine, self.network).await?;
-        if self.rebroadcast_at.is_none_or(|at| at.elapsed() >= REBROADCAST) {
-            rebroadcast::rebroadcast(self.engine, self.network).await?;
-            self.rebroadcast_at = Some(Instant::now());
+        let pass = follow::follow(engine, network).await?;
+        if self.rebroadcast.is_past(now, REBROADCAST) {
+            rebroadcast::rebroadcast(engine, network).await?;
+            self.rebroadcast.mark(network.chain.milliseconds());
         }
-        let every = Duration::from_secs(self.engine.settings.observe_seconds.max(1));
-        if self.observed.is_none_or(|at| at.elapsed() >= every) {
-            observe::observe(self.engine, self.network).await?;
-            used_nonce::reconcile(self.engine, self.network).await?;
-            self.observed = Some(Instant::now());
+        let every = Duration::from_secs(engine.settings.observe_seconds.max(1));
+        if self.observed.is_past(now, every) {
+            observe::observe(engine, network).await?;
+            used_nonce::reconcile(engine, network).await?;
+            self.observed.mark(network.chain.milliseconds());
         }
         let moved = matches!(pass, Pass::Moved | Pass::Reached);
         if self.quick.is_some() && moved {
@@ -137,19 +148,19 @@ impl Keeper<'_> {
         if pass == Pass::Moved {
             return Ok(Duration::from_millis(1));
         }
-        self.pace().await
+        self.pace(engine, network).await
     }
 
     /// Waits for the next pass. After a send, a chain that mines at once is read at once. On other chains the transaction takes a block's
     /// time, and a pass for each send would cost RPC calls for each operation.
-    async fn wait(&mut self, pause: Duration, stop: &CancellationToken) {
-        let config = &self.network.chain.config;
+    async fn wait(&mut self, network: &Network, pause: Duration, stop: &CancellationToken) {
+        let config = &network.chain.config;
         let mut until = Instant::now() + pause;
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 () = sleep_until(until) => return,
-                () = self.network.sent.notified() => {
+                () = network.sent.notified() => {
                     if config.block_seconds <= 1 {
                         self.quick = Some(QUICK);
                         return;
@@ -161,15 +172,15 @@ impl Keeper<'_> {
     }
 
     /// How soon the chain may have something new: soon after a send, at its pace while transactions are open, else once a block.
-    async fn pace(&mut self) -> Result<Duration> {
-        let config = &self.network.chain.config;
+    async fn pace(&mut self, engine: &Engine, network: &Network) -> Result<Duration> {
+        let config = &network.chain.config;
         let pace = Duration::from_millis(config.poll_milliseconds);
         if let Some(quick) = self.quick {
             self.quick = (quick * 2 < pace).then_some(quick * 2);
             return Ok(quick);
         }
-        let mut tx = self.engine.db.read().await?;
-        let busy = step::any_unfinished(&mut tx, self.network.id()).await?;
+        let mut tx = engine.db.read().await?;
+        let busy = step::any_unfinished(&mut tx, network.id()).await?;
         Ok(if busy { pace } else { pace.max(Duration::from_secs(config.block_seconds)) })
     }
 }
@@ -179,7 +190,7 @@ pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
     let mut last = LastDone::default();
     let every = Duration::from_secs(engine.settings.sweep_seconds.max(1));
     while !stop.is_cancelled() {
-        if let Err(error) = limited("the sweep", turn(&engine, &mut last)).await {
+        if let Err(error) = limited("the sweep", TURN, sweep_once(&engine, &mut last)).await {
             tracing::error!("the sweep is run again: {error}");
         }
         tokio::select! {
@@ -191,12 +202,13 @@ pub async fn keep_sweeping(engine: Engine, stop: CancellationToken) {
 
 /// When the sweep last did what it does not do in every turn.
 #[derive(Default)]
-struct LastDone {
+pub struct LastDone {
     probed: Option<Instant>,
     pruned: Option<Instant>,
 }
 
-async fn turn(engine: &Engine, last: &mut LastDone) -> Result<()> {
+/// One turn of the sweep, if this process has its lease.
+pub async fn sweep_once(engine: &Engine, last: &mut LastDone) -> Result<()> {
     if !engine.holder.acquire(&engine.db, "sweep").await? {
         return Ok(());
     }
