@@ -14,7 +14,7 @@ use crate::engine::Engine;
 use crate::engine::advance::{self, Next};
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
-use crate::engine::process::submitter::Submitters;
+use crate::engine::process::submitters::Submitters;
 
 /// The limit of wakes that are handled together. A smaller group is signed while the next one is prepared.
 const TOGETHER: usize = 16;
@@ -91,7 +91,7 @@ async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(String, i64)>
 }
 
 /// Leaves operations to the refill of their chain, which takes them when it has room.
-async fn park(engine: &Engine, holds: &[Hold]) -> Result<()> {
+pub async fn park(engine: &Engine, holds: &[Hold]) -> Result<()> {
     if holds.is_empty() {
         return Ok(());
     }
@@ -117,7 +117,7 @@ async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Rec
 
 /// Makes the moves of operations and passes prepared steps to their lanes. A failure is recorded in the operation's row. If that fails too,
 /// the sweep wakes the operation again.
-async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
+pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
     while !holds.is_empty() {
         holds = advance_once(engine, submitters, holds).await;
     }
@@ -194,7 +194,8 @@ pub async fn refill(engine: Engine, submitters: Submitters, chain_id: i64, stop:
     }
 }
 
-async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Result<Vec<Hold>> {
+/// Holds parked operations, as many as the lanes of a chain can take now.
+pub async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Result<Vec<Hold>> {
     let (wanted, full) = submitters.wanted(chain_id).await;
     if wanted == 0 {
         return Ok(Vec::new());

@@ -7,6 +7,7 @@ pub mod keeper;
 pub mod last;
 pub mod queue_worker;
 pub mod submitter;
+pub mod submitters;
 pub mod worker;
 
 pub(crate) mod job;

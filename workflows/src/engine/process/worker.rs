@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::engine::process::intake::{self, Intake};
 use crate::engine::process::queue_worker::QueueWorker;
-use crate::engine::process::submitter::Submitters;
+use crate::engine::process::submitters::Submitters;
 use crate::engine::process::{job, keeper, listener};
 use crate::engine::queue::QUEUES;
 use crate::engine::sweep;
