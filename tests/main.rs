@@ -102,6 +102,7 @@ mod reorg;
 mod reports;
 mod request_limits;
 mod reservation;
+mod restarted;
 mod restore;
 mod restrict;
 mod retention;

@@ -38,6 +38,11 @@ impl Installation {
 
     /// Starts the engine with a clock that the test moves.
     pub async fn engine_fixture_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> EngineFixture {
+        EngineFixture::run(self.engine_at(clock, change).await)
+    }
+
+    /// The engine, of which nothing runs by itself.
+    pub async fn engine_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> Engine {
         let mut config = ChainConfig {
             endpoints: vec![self.anvil.url().to_owned()],
             poll_milliseconds: 50,
@@ -52,21 +57,30 @@ impl Installation {
         let signer = Signer::raw(KEYS[1].parse().unwrap(), Profile::Development).unwrap();
         let chain = Chain::http(config).unwrap();
         let db = data::open_at(&self.database.url(), clock).await;
-        let engine = Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap();
-        let stop = CancellationToken::new();
-        let task = tokio::spawn(engine.clone().run(stop.clone()));
-        EngineFixture { engine, stop, task }
+        Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap()
     }
 }
 
+/// Accepts the deployment of an offering's token.
+pub async fn deploy_with(engine: &Engine, offering_id: &str) -> String {
+    let mut tx = engine.db.begin().await.unwrap();
+    let request = deploy::Request::of(offering_id);
+    let operation = deploy::request(&mut tx, &engine.settings, request, &by()).await.unwrap();
+    tx.commit(Point::Accept).await.unwrap();
+    operation.id
+}
+
 impl EngineFixture {
+    /// Runs an engine.
+    pub fn run(engine: Engine) -> Self {
+        let stop = CancellationToken::new();
+        let task = tokio::spawn(engine.clone().run(stop.clone()));
+        Self { engine, stop, task }
+    }
+
     /// Accepts the deployment of an offering's token.
     pub async fn deploy(&self, offering_id: &str) -> String {
-        let mut tx = self.engine.db.begin().await.unwrap();
-        let request = deploy::Request::of(offering_id);
-        let operation = deploy::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
-        tx.commit(Point::Accept).await.unwrap();
-        operation.id
+        deploy_with(&self.engine, offering_id).await
     }
 
     /// Accepts the mint of everything that an offering can mint; it must fit on one page.
