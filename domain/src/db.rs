@@ -18,8 +18,8 @@ use crate::id::Ids;
 use crate::meanwhile::{self, Call};
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
-pub use crate::sql::Conn;
-use crate::sql::{Server, answered, sql};
+pub use crate::sql::{Conn, Server};
+use crate::sql::{answered, sql};
 use crate::{Error, Result, viewer};
 
 /// A connection to a server that was idle for longer is pinged before use.

@@ -5,18 +5,20 @@ use std::sync::Arc;
 use alloy::primitives::{B256, Bytes, keccak256};
 use alloy::sol_types::SolCall;
 use muniment_activities::contract::bindings::token::PlatformSecurityToken7518::mintPageCall;
-use sqlx::Row;
+use muniment_domain::sql::sql;
 
 use crate::block::Tx;
 use crate::fault::Fault;
 use crate::ledger::AGENT;
 use crate::net::GWEI;
-use crate::people;
+use crate::people::{self, People};
 use crate::run::Run;
 use crate::worker::Move;
 
 type Broken = Result<(), String>;
 
+/// Steps that may wait to be signed before a lane takes a turn.
+const WAITING_MAX: usize = 24;
 /// More blocks than the engine walks one by one.
 const GAP_BLOCKS: u64 = 600;
 
@@ -28,12 +30,13 @@ impl Run<'_> {
         self.tempt_fate();
         self.relent();
         let index = self.seed.below(2) as usize;
-        if self.workers[index].engine.is_none() {
+        if self.workers[index].engine().is_none() {
             return self.boot(index).await;
         }
         match self.seed.below(100) {
             0..20 => self.wake(index).await,
-            20..30 if self.workers[index].has_prepared() > 0 => self.submit(index).await,
+            20..34 if self.workers[index].waiting() > 0 => self.sign(index).await,
+            34..44 if self.workers[index].sending().is_some() => self.send(index).await,
             20..64 => {
                 let order = self.engine_move(index);
                 self.act(index, order).await
@@ -51,44 +54,64 @@ impl Run<'_> {
                 Ok(())
             }
             88..94 => people::ask(self).await,
+            _ if self.people == People::Away => self.act(index, Move::Keep).await,
             _ => people::operate(self, index).await,
         }
     }
 
     /// A move that a worker makes by itself.
     pub fn engine_move(&mut self, index: usize) -> Move {
-        match self.seed.below(31) {
-            0..9 => Move::Follow,
-            9..16 => Move::Finalise,
-            29 => Move::Observe,
-            16..21 => Move::Tend,
-            21..24 => Move::Sweep,
-            24 => Move::Check,
-            25 => Move::Hold,
-            26 => Move::Prune,
-            27 => Move::WakeAll,
-            28 if self.workers[index].has_prepared() > 0 => Move::Submit(1),
-            _ => Move::Refill(1 + self.seed.below(4) as usize),
+        let lane = self.seed.below(2) as usize;
+        match self.seed.below(40) {
+            0..8 => Move::Follow,
+            8..14 => Move::Finalise,
+            14..19 => Move::Tend,
+            19..22 => Move::Sweep,
+            22 => Move::Check,
+            23 => Move::Hold,
+            24 => Move::Prune,
+            25 => Move::WakeAll,
+            26 => Move::Observe,
+            27..33 => Move::Keep,
+            33..35 => Move::Settle,
+            35 => Move::KeepSweeping,
+            36 if self.workers[index].waiting() > 0 => Move::Sign(lane),
+            37 if self.workers[index].sending().is_some() => Move::Send(lane),
+            _ => Move::Refill,
         }
     }
 
-    pub async fn submit(&mut self, index: usize) -> Broken {
-        let count = 1 + self.seed.below(self.workers[index].has_prepared().max(1) as u64) as usize;
-        self.act(index, Move::Submit(count)).await
+    /// One lane takes a turn. Now and then its task ends instead, and its operations with it.
+    pub async fn sign(&mut self, index: usize) -> Broken {
+        let lane = self.seed.below(2) as usize;
+        if self.seed.chance(0.05) && self.workers[index].end_lane(lane) {
+            self.hit(Fault::LaneEnded);
+            self.note(format!("worker {index}: the task of lane {lane} ends"));
+            return Ok(());
+        }
+        self.act(index, Move::Sign(lane)).await
+    }
+
+    async fn send(&mut self, index: usize) -> Broken {
+        match self.workers[index].sending() {
+            Some(lane) => self.act(index, Move::Send(lane)).await,
+            None => Ok(()),
+        }
     }
 
     /// A wake of the queue reaches a worker: a due one, or one that nobody expected.
     pub async fn wake(&mut self, index: usize) -> Broken {
         if self.seed.chance(0.1) {
-            let ids: Vec<String> = sqlx::query_scalar("select id from operations order by id")
-                .fetch_all(self.stage.pool())
-                .await
-                .expect("ids");
+            let ids: Vec<(String,)> = self.stage.rows(sql("select id from operations order by id")).await;
             if ids.is_empty() {
                 return Ok(());
             }
-            let id = self.seed.pick(&ids).clone();
+            let id = self.seed.pick(&ids).0.clone();
             return self.act(index, Move::Advance(id)).await;
+        }
+        // A lane has only so many places before it takes what arrived.
+        if self.workers[index].waiting() >= WAITING_MAX {
+            return self.act(index, Move::Sign(0)).await;
         }
         let Some(id) = self.take_wake().await else { return Ok(()) };
         if self.seed.chance(0.3) {
@@ -98,9 +121,18 @@ impl Run<'_> {
             {
                 ids.push(other);
             }
-            return self.act(index, Move::Together(ids)).await;
+            let order = match self.seed.below(8) {
+                0..3 => Move::Together(ids),
+                3 => {
+                    self.hit(Fault::Overflow);
+                    Move::Overflow(ids)
+                }
+                _ => Move::Wake(ids),
+            };
+            return self.act(index, order).await;
         }
-        self.act(index, Move::Advance(id.clone())).await?;
+        let order = if self.seed.chance(0.5) { Move::Advance(id.clone()) } else { Move::Wake(vec![id.clone()]) };
+        self.act(index, order).await?;
         if self.seed.chance(0.15) {
             self.hit(Fault::WakeDoubled);
             let index = self.seed.below(2) as usize;
@@ -111,16 +143,13 @@ impl Run<'_> {
 
     /// Takes a due wake from the queue, in no particular order.
     pub async fn take_wake(&mut self) -> Option<String> {
-        let due = "select id, job from Jobs where status = 'Pending' and run_at <= $1 order by id";
-        let now = self.stage.now().cast_signed();
-        let jobs = sqlx::query(due).bind(now).fetch_all(self.stage.pool()).await.expect("jobs");
+        let jobs = self.stage.due_jobs().await;
         if jobs.is_empty() {
             return None;
         }
-        let job = self.seed.pick(&jobs);
-        let (id, payload): (String, Vec<u8>) = (job.get(0), job.get(1));
-        sqlx::query("delete from Jobs where id = $1").bind(id).execute(self.stage.pool()).await.expect("a job");
-        serde_json::from_slice(&payload).ok()
+        let (id, payload) = self.seed.pick(&jobs);
+        self.stage.delete_jobs(Some(id)).await;
+        serde_json::from_slice(payload).ok()
     }
 
     /// What lasts comes to an end.
@@ -195,7 +224,7 @@ impl Run<'_> {
 
     /// The queue's tables are emptied, while their work is under way.
     pub async fn empty_queue(&mut self) {
-        sqlx::query("delete from Jobs").execute(self.stage.pool()).await.expect("an empty queue");
+        self.stage.delete_jobs(None).await;
         self.hit(Fault::QueueEmptied);
         self.note("the queue is emptied".to_owned());
     }

@@ -2,13 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::Row;
+use muniment_domain::sql::sql;
 
+use crate::fault::Fault;
 use crate::net::GWEI;
 use crate::oracle;
-use crate::people;
+use crate::people::{self, People};
 use crate::request::{Request, What};
 use crate::run::Run;
+use crate::ways;
 use crate::worker::Move;
 
 type Broken = Result<(), String>;
@@ -51,6 +53,9 @@ impl Run<'_> {
             people::answer(self, request).await?;
         }
         let mut tries = BTreeMap::new();
+        if self.people != People::Diligent {
+            self.wait_for_people(&mut tries).await?;
+        }
         let patience = if self.waits { PATIENCE } else { 0 };
         for round in 0..ROUNDS {
             let index = self.next_worker(round);
@@ -68,6 +73,36 @@ impl Run<'_> {
             }
         }
         self.oracle.must_be_quiet(&oracle::facts(self.stage).await)
+    }
+
+    /// Lets everything go on without those who do not come, until nothing goes on without them. Then each operation has a way on, and in the
+    /// end they come.
+    async fn wait_for_people(&mut self, tries: &mut BTreeMap<String, u64>) -> Broken {
+        for round in 0..ROUNDS {
+            let index = self.next_worker(round);
+            self.round(index).await?;
+            if round % 4 == 3 && self.people == People::Careless {
+                people::tend_lanes(self, 0).await?;
+                self.resolve(tries).await?;
+            }
+            if round % 4 == 3 && ways::only_people_can_go_on(&oracle::facts(self.stage).await) {
+                break;
+            }
+        }
+        let facts = oracle::facts(self.stage).await;
+        self.oracle.judge(&facts, &self.shared.net())?;
+        let boot = (0..2).find(|index| self.workers[*index].engine().is_none());
+        if let Some(index) = boot {
+            self.boot(index).await?;
+        }
+        let engine = self.workers[0].engine().expect("nothing stops it now").clone();
+        let waiting = ways::each_has_one(&engine, &facts).await?;
+        if waiting > 0 {
+            self.hit(Fault::NobodyCame);
+        }
+        self.note(format!("people come; {waiting} operations wait for them"));
+        self.people = People::Diligent;
+        Ok(())
     }
 
     /// Deploys the tokens before anything goes wrong, so that there is something to mint.
@@ -99,30 +134,38 @@ impl Run<'_> {
         let now = self.stage.now();
         self.shared.net().mine(now, 1.0);
         for worker in 0..2 {
-            if self.workers[worker].engine.is_none() {
+            if self.workers[worker].engine().is_none() {
                 self.boot(worker).await?;
             }
         }
-        for order in [Move::Follow, Move::Finalise, Move::Tend, Move::Observe, Move::Sweep] {
-            self.act(index, order).await?;
+        // The loops of the process, or their parts: who follows the chain is decided by a lease, and nothing may depend on it.
+        let orders: &[Move] = if self.seed.chance(0.3) {
+            &[Move::Keep, Move::Settle, Move::KeepSweeping, Move::Refill]
+        } else {
+            &[Move::Follow, Move::Finalise, Move::Tend, Move::Observe, Move::Sweep, Move::Refill]
+        };
+        for order in orders {
+            self.act(index, order.clone()).await?;
         }
-        self.act(index, Move::Refill(64)).await?;
         while let Some(id) = self.take_wake().await {
-            self.act(index, Move::Advance(id)).await?;
+            self.act(index, Move::Wake(vec![id])).await?;
         }
-        while self.workers[index].has_prepared() > 0 {
-            self.act(index, Move::Submit(usize::MAX)).await?;
+        for lane in 0..self.workers[index].lanes() {
+            self.act(index, Move::Sign(lane)).await?;
+            self.act(index, Move::Send(lane)).await?;
         }
         Ok(())
     }
 
     /// People resolve what needs them: by proof, by trying again, and in the end by giving up.
     async fn resolve(&mut self, tries: &mut BTreeMap<String, u64>) -> Broken {
-        let sql = "select id, suggested_action ->> 'tx_hash', error_code from operations \
-                   where status in ('failed', 'dead_letter') and resolution is null order by id";
-        let rows = sqlx::query(sql).fetch_all(self.stage.pool()).await.expect("operations");
-        for row in rows {
-            let (id, proposed, code): (String, Option<String>, Option<String>) = (row.get(0), row.get(1), row.get(2));
+        let waiting = sql("select id, suggested_action ->> 'tx_hash', error_code from operations \
+             where status in ('failed', 'dead_letter') and resolution is null order by id");
+        let rows: Vec<(String, Option<String>, Option<String>)> = self.stage.rows(waiting).await;
+        for (id, proposed, code) in rows {
+            if !self.people.care_for(&id) {
+                continue;
+            }
             let tried = tries.entry(id.clone()).or_default();
             *tried += 1;
             let tried = *tried;
@@ -139,9 +182,9 @@ impl Run<'_> {
 
     async fn is_quiet(&mut self) -> bool {
         // The cheap question first: mostly it is answered by no.
-        let unfinished = "select count(*) from operations where status <> 'confirmed' and resolution is null";
-        let unfinished: i64 = sqlx::query_scalar(unfinished).fetch_one(self.stage.pool()).await.expect("a count");
-        unfinished == 0 && oracle::facts(self.stage).await.is_quiet()
+        let unfinished = sql("select count(*) from operations where status <> 'confirmed' and resolution is null");
+        let unfinished: Vec<(i64,)> = self.stage.rows(unfinished).await;
+        unfinished == [(0,)] && oracle::facts(self.stage).await.is_quiet()
     }
 
     async fn last_look(&mut self) -> Broken {

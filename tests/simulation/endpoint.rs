@@ -7,22 +7,15 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_activities::Node;
 use serde_json::{Value, json};
+use sqlx::PgPool;
+use tokio::task::JoinHandle;
 
 use crate::block::{Block, Tx};
 use crate::fault::Fault;
+use crate::middle::{Meanwhile, Met, Place};
 use crate::mood::Mood;
 use crate::net::{Net, Taken};
 use crate::rpc::{Answer, View, error};
-
-/// What happens in the middle of a move, at one of its questions.
-pub enum Meanwhile {
-    /// The other worker makes a whole move.
-    Move(BoxFuture<'static, ()>),
-    /// The process ends, before the request leaves or after it was served.
-    Kill { served: bool },
-    /// A block or a reorganisation.
-    Chain,
-}
 
 /// What all endpoints share.
 pub struct Shared {
@@ -39,16 +32,33 @@ pub struct State {
     pub down: Option<usize>,
     /// What an endpoint still believes, if it stands still.
     pub frozen: Option<(usize, Vec<Arc<Block>>, u64)>,
-    /// After so many requests this happens.
-    pub meanwhile: Option<(u64, Meanwhile)>,
-    /// The move under way was killed.
-    pub killed: bool,
+    /// What happens after so many more calls of a kind.
+    pub meanwhile: Option<(Place, u64, Meanwhile)>,
+    /// How the move under way ends, if it does not end by itself.
+    pub met: Option<Met>,
+    /// Whether the planned crash ends the process. Else the commit fails, or its answer is lost, and the process goes on.
+    pub crash_ends: bool,
+    /// A move of another process that began in the middle of the one under way, on a server.
+    pub other: Option<JoinHandle<()>>,
+    /// The server, if the database is one: there a move can begin while another one holds its locks.
+    pub server: Option<PgPool>,
     pub now: u64,
 }
 
 impl Shared {
-    pub fn new(net: Net, mood: Mood) -> Arc<Self> {
-        let state = State { mood, outage: false, down: None, frozen: None, meanwhile: None, killed: false, now: 0 };
+    pub fn new(net: Net, mood: Mood, server: Option<PgPool>) -> Arc<Self> {
+        let state = State {
+            mood,
+            outage: false,
+            down: None,
+            frozen: None,
+            meanwhile: None,
+            met: None,
+            crash_ends: true,
+            other: None,
+            server,
+            now: 0,
+        };
         Arc::new(Self { net: Mutex::new(net), state: Mutex::new(state) })
     }
 
@@ -75,45 +85,13 @@ impl Node for Endpoint {
 
 impl Endpoint {
     async fn visited(&self, request: Value) -> Result<Value, String> {
-        let due = {
-            let mut state = self.shared.state();
-            match state.meanwhile.take() {
-                Some((0, meanwhile)) => Some(meanwhile),
-                Some((left, meanwhile)) => {
-                    state.meanwhile = Some((left - 1, meanwhile));
-                    None
-                }
-                None => None,
+        if let Some(meanwhile) = self.shared.due(Place::Question) {
+            if matches!(meanwhile, Meanwhile::Kill { served: true }) {
+                let _ = self.reply(&request);
             }
-        };
-        match due {
-            None => self.reply(&request),
-            Some(Meanwhile::Move(other)) => {
-                self.shared.net().hit(Fault::Interleaved);
-                other.await;
-                self.reply(&request)
-            }
-            Some(Meanwhile::Kill { served }) => {
-                self.shared.net().hit(Fault::Killed);
-                if served {
-                    let _ = self.reply(&request);
-                }
-                self.shared.state().killed = true;
-                std::future::pending().await
-            }
-            Some(Meanwhile::Chain) => {
-                let now = self.shared.state().now;
-                let mut net = self.shared.net();
-                net.hit(Fault::ChainMoved);
-                if net.seed.chance(0.3) {
-                    net.reorganise(now)
-                } else {
-                    net.mine(now, 0.8)
-                }
-                drop(net);
-                self.reply(&request)
-            }
+            self.shared.happen(Place::Question, meanwhile).await;
         }
+        self.reply(&request)
     }
 
     /// Serves a body, or fails to.

@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, B256, keccak256};
+use muniment_domain::Result;
 use muniment_domain::operation::{Move, Status};
-use sqlx::sqlite::SqliteRow;
-use sqlx::{FromRow, Row};
+use muniment_domain::sql::sql;
+use sqlx::FromRow;
 
 use crate::ledger::Ledger;
 use crate::stage::Stage;
@@ -19,6 +20,8 @@ pub struct Operation {
     pub resolution: Option<String>,
     pub subject: String,
     pub note: String,
+    /// The transaction that is proposed as its proof.
+    pub proposed: Option<String>,
     /// Whether it has a next time, or a cause that it is parked on.
     pub waits: bool,
 }
@@ -34,6 +37,7 @@ pub struct Step {
     pub payload_hash: Option<String>,
     pub state: String,
     pub outcome: Option<String>,
+    pub lane: Option<String>,
     pub subject: String,
 }
 
@@ -87,78 +91,76 @@ pub struct Facts {
 
 /// The rows of a failed seed, to find its cause.
 pub async fn remains(stage: &Stage) -> String {
-    let lines: Vec<String> = sqlx::query_scalar(
-        "select 'chain head ' || head_number || ' final ' || final_number || ' ' || coalesce(blocked_reason, '') from chains \
-         union all select 'lane ' || id || ' ' || signer || ' next ' || next_nonce || ' ' || mode from lanes \
-         union all select 'operation ' || id || ' ' || status || ' cycle ' || cycle || ' ' || coalesce(error_code, '') || ' ' || \
-         coalesce(blocked_reason, '') || ' ' || coalesce(resolution, '') from operations \
-         union all select 'step ' || operation_id || ' ' || position || ' ' || state || ' ' || coalesce(outcome, '') || ' lane ' || \
-         coalesce(lane_id, '') || ' nonce ' || coalesce(nonce, '') || ' block ' || coalesce(block_number, '') || ' ' || \
-         coalesce(tx_hash, '') from operation_steps \
-         union all select 'attempt ' || operation_id || ' ' || position || ' ' || kind || ' ' || tx_hash || ' nonce ' || nonce || \
-         ' open ' || open || ' block ' || coalesce(block_number, '') || ' ' || coalesce(last_answer, '') from attempts \
-         union all select 'header ' || number || ' ' || hash from chain_blocks \
-         union all select 'final ' || final_number || ' ' || final_hash from chains \
-         union all select 'foreign ' || signer || ' nonce ' || nonce || ' block ' || block_number from foreign_transactions",
-    )
-    .fetch_all(stage.pool())
-    .await
-    .expect("what is left");
-    lines.join("\n")
+    let lines: Vec<(String,)> = stage
+        .rows(sql(
+            "select 'chain head ' || head_number || ' final ' || final_number || ' ' || coalesce(blocked_reason, '') from chains \
+             union all select 'lane ' || id || ' ' || signer || ' next ' || next_nonce || ' ' || mode from lanes \
+             union all select 'operation ' || id || ' ' || status || ' cycle ' || cycle || ' ' || coalesce(error_code, '') || ' ' || \
+             coalesce(blocked_reason, '') || ' ' || coalesce(resolution, '') from operations \
+             union all select 'step ' || operation_id || ' ' || position || ' ' || state || ' ' || coalesce(outcome, '') || ' lane ' || \
+             coalesce(lane_id, '') || ' nonce ' || coalesce(cast(nonce as text), '') || ' block ' || \
+             coalesce(cast(block_number as text), '') || ' ' || coalesce(tx_hash, '') from operation_steps \
+             union all select 'attempt ' || operation_id || ' ' || position || ' ' || kind || ' ' || tx_hash || ' nonce ' || nonce || \
+             ' open ' || cast(open as text) || ' block ' || coalesce(cast(block_number as text), '') || ' ' || \
+             coalesce(last_answer, '') from attempts \
+             union all select 'header ' || number || ' ' || hash from chain_blocks \
+             union all select 'final ' || final_number || ' ' || final_hash from chains \
+             union all select 'foreign ' || signer || ' nonce ' || nonce || ' block ' || block_number from foreign_transactions",
+        ))
+        .await;
+    lines.into_iter().map(|(line,)| line).collect::<Vec<_>>().join("\n")
 }
 
 /// Reads them.
 pub async fn facts(stage: &Stage) -> Facts {
-    let (items, holdings) = (
-        "select m.operation_id, m.subject_id, m.live, s.mint_operation_id \
-         from operation_items m join subscriptions s on s.id = m.subject_id order by m.operation_id, m.subject_id",
-        "select offering_id, wallet_address, balance from holdings",
-    );
+    read(stage).await.expect("rows")
+}
+
+async fn read(stage: &Stage) -> Result<Facts> {
+    let tx = &mut stage.db.read().await?;
     let number = |text: String| text.parse::<u128>().expect("a number of units");
-    let item =
-        |row: &SqliteRow| Item { operation: row.get(0), subject: row.get(1), live: row.get(2), minted_by: row.get(3) };
-    let pool = stage.pool();
-    let items = sqlx::query(items).fetch_all(pool).await.expect("items").iter().map(item).collect();
-    let holdings = sqlx::query(holdings).fetch_all(pool).await.expect("holdings");
-    Facts {
-        operations: rows(
-            stage,
+    let items: Vec<(String, String, bool, Option<String>)> =
+        sql("select m.operation_id, m.subject_id, m.live, s.mint_operation_id \
+         from operation_items m join subscriptions s on s.id = m.subject_id order by m.operation_id, m.subject_id")
+        .rows(tx)
+        .await?;
+    let holdings: Vec<(String, String, String)> =
+        sql("select offering_id, wallet_address, balance from holdings").rows(tx).await?;
+    Ok(Facts {
+        operations: sql(
             "select id, kind, status, resolution, subject_id as subject, coalesce(blocked_reason, '') || ' ' || \
-             coalesce(error_code, '') as note, next_action_at is not null or (status = 'pending' and blocked_reason is not null) as waits \
+             coalesce(error_code, '') as note, suggested_action ->> 'tx_hash' as proposed, next_action_at is not null or (status = 'pending' and blocked_reason is not null) as waits \
              from operations order by id",
         )
-        .await,
-        steps: rows(
-            stage,
+        .rows(tx)
+        .await?,
+        steps: sql(
             "select s.operation_id as operation, position, name, target, calldata, op_number, payload_hash, state, outcome, \
-             o.subject_id as subject from operation_steps s join operations o on o.id = s.operation_id",
+             s.lane_id as lane, o.subject_id as subject from operation_steps s join operations o on o.id = s.operation_id \
+             order by s.operation_id, position",
         )
-        .await,
-        attempts: rows(
-            stage,
-            "select operation_id as operation, position, cycle, lane_id as lane, nonce, open from attempts",
-        )
-        .await,
-        lanes: rows(stage, "select id, signer, next_nonce, mode from lanes").await,
-        history: rows(
-            stage,
+        .rows(tx)
+        .await?,
+        attempts: sql("select operation_id as operation, position, cycle, lane_id as lane, nonce, open from attempts \
+                       order by lane_id, nonce, number")
+        .rows(tx)
+        .await?,
+        lanes: sql("select id, signer, next_nonce, mode from lanes order by id").rows(tx).await?,
+        history: sql(
             "select h.operation_id as operation, from_status as \"from\", to_status as \"to\", actor, (select count(*) from events e \
              where e.subject_id = h.operation_id and e.sequence = h.version and e.type = 'operation.' || h.to_status) as events \
              from operation_history h order by h.operation_id, h.version",
         )
-        .await,
-        items,
-        tokens: sqlx::query_as("select id, token_address from offerings").fetch_all(pool).await.expect("offerings"),
-        holdings: holdings.iter().map(|row| ((row.get(0), row.get(1)), number(row.get(2)))).collect(),
-        halted: sqlx::query_scalar("select halted_reason from chains where halted_reason is not null")
-            .fetch_optional(pool)
-            .await
-            .expect("chains"),
-    }
-}
-
-async fn rows<T: for<'r> FromRow<'r, SqliteRow> + Send + Unpin>(stage: &Stage, sql: &'static str) -> Vec<T> {
-    sqlx::query_as(sql).fetch_all(stage.pool()).await.expect(sql)
+        .rows(tx)
+        .await?,
+        items: items
+            .into_iter()
+            .map(|(operation, subject, live, minted_by)| Item { operation, subject, live, minted_by })
+            .collect(),
+        tokens: sql("select id, token_address from offerings order by id").rows(tx).await?,
+        holdings: holdings.into_iter().map(|(offering, wallet, units)| ((offering, wallet), number(units))).collect(),
+        halted: sql("select halted_reason from chains where halted_reason is not null").optional_scalar(tx).await?,
+    })
 }
 
 impl Facts {

@@ -77,6 +77,8 @@ faults! {
     ForeignNonce,
     /// An agent executes our very operation with a key of their own.
     AgentExecutes,
+    /// A block in which an agent executed our operation is replaced.
+    AgentReorg,
     /// An agent executes something else under our operation id.
     AgentConflicts,
     /// The queue's tables are emptied.
@@ -85,8 +87,24 @@ faults! {
     WakeDoubled,
     /// The process ends in the middle of a question to the chain.
     Killed,
-    /// The other worker makes a whole move in the middle of this one's.
+    /// The process ends between two calls of the database.
+    KilledBetweenCalls,
+    /// The other worker or a person makes a whole move in the middle of this one's, at a question to the chain.
     Interleaved,
+    /// The same, between two calls of the database.
+    BetweenCalls,
+    /// The move in the middle waited for a row that this one had locked.
+    WaitedForLock,
+    /// A commit fails, or its answer is lost, in a process that goes on.
+    CommitFailed,
+    /// A node never answers, and the move is given up.
+    Hung,
+    /// A connection to the database never answers, and the move is given up.
+    HalfOpen,
+    /// The task of a lane ends, and with it what waited there.
+    LaneEnded,
+    /// More wakes than the intake has places for.
+    Overflow,
     /// The chain moves in the middle of a move.
     ChainMoved,
     /// The clock leaps.
@@ -101,6 +119,8 @@ faults! {
     KeyTaken,
     /// A person's answer is lost, and they ask again.
     AskedAgain,
+    /// Nobody came until nothing but people could go on.
+    NobodyCame,
 }
 
 /// How often each fault hit, in one run.
@@ -127,6 +147,9 @@ pub struct Totals {
     faults: [AtomicU64; FAULTS],
     crashes: [[AtomicU64; 2]; POINTS],
 }
+
+/// Faults that only a server has: an embedded database has one writer.
+const ON_SERVER: &[Fault] = &[Fault::WaitedForLock];
 
 /// Writes that no life of the simulation comes to; processes are ended around them in `tests/crash.rs` and the files that it names.
 const ELSEWHERE: &[Point] = &[
@@ -172,6 +195,11 @@ impl Totals {
         self.crashes[point as usize][when as usize].load(Ordering::Relaxed) > 0
     }
 
+    /// How often a fault hit.
+    pub fn count(&self, fault: Fault) -> u64 {
+        self.faults[fault as usize].load(Ordering::Relaxed)
+    }
+
     /// The table, and what never happened.
     pub fn report(&self) -> (String, Vec<String>) {
         let (mut lines, mut never) = (Vec::new(), Vec::new());
@@ -181,7 +209,8 @@ impl Totals {
             }
             lines.push(format!("{count:>10}  {name}"));
         };
-        for (fault, count) in Fault::ALL.iter().zip(&self.faults) {
+        let known = Fault::ALL.iter().zip(&self.faults).filter(|(fault, _)| !ON_SERVER.contains(fault));
+        for (fault, count) in known {
             line(format!("{fault:?}"), count.load(Ordering::Relaxed));
         }
         let met = Point::ALL.iter().zip(&self.crashes).filter(|(point, _)| !ELSEWHERE.contains(point));

@@ -1,6 +1,8 @@
 //! The seeded simulation: the real engine on a database in memory, against a chain in memory that does everything a chain, its endpoints
 //! and its users can do, with crashes at every durable write. A seed decides everything, so a failure can be run again:
 //! `MUNIMENT_SEED=123 cargo test -p muniment-tests --test simulation -- replay --nocapture`.
+//!
+//! Fewer seeds run on PostgreSQL, where one move can begin while another one holds its row locks.
 #![allow(missing_docs, reason = "the names of tests are their sentences")]
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
@@ -10,7 +12,9 @@ mod drain;
 mod endpoint;
 mod facts;
 mod fault;
+mod lanes;
 mod ledger;
+mod middle;
 mod mood;
 mod net;
 mod oracle;
@@ -21,6 +25,7 @@ mod run;
 mod stage;
 mod terms;
 mod trace;
+mod ways;
 mod worker;
 
 use std::panic::AssertUnwindSafe;
@@ -33,9 +38,9 @@ use muniment_domain::point::{Point, When};
 #[cfg(target_os = "linux")]
 use rustix::thread::CpuSet;
 
-use world::campaign;
+use world::{Engine, campaign};
 
-use crate::fault::Totals;
+use crate::fault::{Fault, Totals};
 use crate::run::Run;
 use crate::stage::Stage;
 use crate::trace::Trace;
@@ -44,6 +49,8 @@ use crate::trace::Trace;
 const SEEDS: (u64, u64) = (1_500, 10_000);
 /// Number of seeds that aim at a crash which no seed of the campaign met: in every run, and in the whole campaign.
 const AIMED_SEEDS_MAX: (u64, u64) = (60, 2_000);
+/// Number of seeds on PostgreSQL.
+const SEEDS_ON_SERVER: (u64, u64) = (30, 300);
 const THREADS: usize = 2;
 /// The stack of a thread that runs seeds: one move is made inside a question of another one, and unoptimised futures are large.
 const STACK_BYTES: usize = 32 << 20;
@@ -51,15 +58,17 @@ const STACK_BYTES: usize = 32 << 20;
 const FAILURES_MAX: usize = 5;
 
 static TOTALS: Totals = Totals::new();
+static TOTALS_ON_SERVER: Totals = Totals::new();
 
 /// Runs one seed; an error is the whole story.
 async fn run_seed(stage: &Stage, number: u64, aim: Option<(Point, When)>, thorough: bool) -> Result<Trace, String> {
+    let totals = if stage.db.is_shared() { &TOTALS_ON_SERVER } else { &TOTALS };
     let trace = Trace::default();
     let lived = async {
         let mut run = Run::begin(stage, number, aim, &trace, thorough).await;
         let lived = run.live().await;
         let net = run.shared.net();
-        TOTALS.add(&net.hits, &run.crashes);
+        totals.add(&net.hits, &run.crashes);
         lived.map_err(|broken| (broken, net.story()))
     };
     let (broken, chain) = match AssertUnwindSafe(lived).catch_unwind().await {
@@ -72,7 +81,10 @@ async fn run_seed(stage: &Stage, number: u64, aim: Option<(Point, When)>, thorou
         }
     };
     let remains = facts::remains(stage).await;
-    let aim = aim.map(|(point, when)| format!("MUNIMENT_CRASH='{point} {when:?}' ")).unwrap_or_default();
+    let mut aim = aim.map(|(point, when)| format!("MUNIMENT_CRASH='{point} {when:?}' ")).unwrap_or_default();
+    if stage.db.is_shared() {
+        aim.push_str("MUNIMENT_SEED_ON=postgres ");
+    }
     Err(format!(
         "seed {number}: {broken}\n{}\n{remains}\n{chain}\n{aim}MUNIMENT_SEED={number} cargo test -p muniment-tests --test simulation -- replay --nocapture",
         trace.text(thorough)
@@ -84,7 +96,7 @@ fn from_environment(name: &str) -> Option<u64> {
 }
 
 fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap()
+    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
 /// Keeps a thread, and the database's own that it starts, on one processor: they take turns, and waking another one costs twice.
@@ -99,18 +111,18 @@ fn pin(thread: usize) {
     }
 }
 
-#[test]
-fn every_seed_keeps_the_promises() {
-    let count = from_environment("MUNIMENT_SEEDS").unwrap_or(campaign(SEEDS));
-    let first = from_environment("MUNIMENT_FIRST_SEED").unwrap_or(0);
+/// Runs the seeds of a campaign and prints how long they took.
+fn run_seeds(engine: Engine, first: u64, count: u64) {
     let (next, failures, started) = (AtomicU64::new(first), Mutex::new(Vec::new()), Instant::now());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
             let (next, failures) = (&next, &failures);
             let live = move || {
-                pin(thread);
+                if engine == Engine::Sqlite {
+                    pin(thread);
+                }
                 let runtime = runtime();
-                let mut stage = runtime.block_on(Stage::open());
+                let mut stage = runtime.block_on(Stage::open(engine));
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
                     if number >= first + count || failures.lock().unwrap().len() >= FAILURES_MAX {
@@ -119,7 +131,7 @@ fn every_seed_keeps_the_promises() {
                     if let Err(story) = runtime.block_on(run_seed(&stage, number, None, false)) {
                         failures.lock().unwrap().push(story);
                         // What a panic left open is not for the next seed.
-                        stage = runtime.block_on(Stage::open());
+                        stage = runtime.block_on(Stage::open(engine));
                     }
                 }
             };
@@ -130,14 +142,30 @@ fn every_seed_keeps_the_promises() {
     let ran = next.load(Ordering::Relaxed).min(first + count) - first;
     let failures = failures.into_inner().unwrap();
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
+    println!("{ran} seeds in {seconds:.1} s, {:.1} a second", ran as f64 / seconds);
+}
+
+#[test]
+fn every_seed_keeps_the_promises() {
+    let count = from_environment("MUNIMENT_SEEDS").unwrap_or(campaign(SEEDS));
+    run_seeds(Engine::Sqlite, from_environment("MUNIMENT_FIRST_SEED").unwrap_or(0), count);
     // A short run has no chance to meet them all.
     let is_whole = count >= 1_000;
     if is_whole {
         with_stack(aim_at_missed_crashes);
     }
     let (table, never) = TOTALS.report();
-    println!("{table}\n{ran} seeds in {seconds:.1} s, {:.0} a second", ran as f64 / seconds);
+    println!("{table}");
     assert!(!is_whole || never.is_empty(), "never met work in flight: {never:?}");
+}
+
+#[test]
+fn seeds_keep_the_promises_on_postgres() {
+    let count = from_environment("MUNIMENT_SEEDS_ON_POSTGRES").unwrap_or(campaign(SEEDS_ON_SERVER));
+    run_seeds(Engine::Postgres, from_environment("MUNIMENT_FIRST_SEED").unwrap_or(0), count);
+    let waited = TOTALS_ON_SERVER.count(Fault::WaitedForLock);
+    println!("{}\n{waited} moves waited for a lock of the move around them", TOTALS_ON_SERVER.report().0);
+    assert!(count < campaign(SEEDS_ON_SERVER) || waited > 0, "no move began while another one held its locks");
 }
 
 /// Runs it on a thread with the stack that seeds need.
@@ -154,7 +182,7 @@ fn with_stack(act: impl FnOnce() + Send) {
 /// rare write too seldom: they crash elsewhere first, or wait for its third passing.
 fn aim_at_missed_crashes() {
     let runtime = runtime();
-    let stage = runtime.block_on(Stage::open());
+    let stage = runtime.block_on(Stage::open(Engine::Sqlite));
     for aim in TOTALS.missed_crashes() {
         for number in 0..campaign(AIMED_SEEDS_MAX) {
             if TOTALS.has_crashed(aim) {
@@ -186,10 +214,15 @@ fn replay_twice() {
     let number = from_environment("MUNIMENT_SEED").unwrap_or(1);
     let aim = aim_from_environment();
     let runtime = runtime();
-    let stage = runtime.block_on(Stage::open());
+    let on_server = std::env::var("MUNIMENT_SEED_ON").is_ok_and(|name| name == "postgres");
+    let stage = runtime.block_on(Stage::open(if on_server { Engine::Postgres } else { Engine::Sqlite }));
     match runtime.block_on(run_seed(&stage, number, aim, true)) {
         Ok(trace) => println!("{}", trace.text(true)),
         Err(story) => panic!("{story}"),
+    }
+    if on_server {
+        // There the order of what two sessions do beside each other is the server's.
+        return;
     }
     // The same seed tells the same story, or a failure could not be replayed.
     let again = runtime.block_on(run_seed(&stage, number, aim, true)).map(|trace| trace.text(true));

@@ -8,7 +8,7 @@ use world::Seed;
 
 use crate::block::{Block, Receipt, Tx};
 use crate::fault::{Fault, Hits};
-use crate::ledger::Ledger;
+use crate::ledger::{AGENT, Ledger};
 
 pub const GWEI: u128 = 1_000_000_000;
 /// A base fee above the cap of every seed.
@@ -251,6 +251,9 @@ impl Net {
         let mut lost = false;
         for receipt in gone.iter().flat_map(|b| &b.receipts) {
             self.hit(Fault::Reorg);
+            if receipt.tx.from == AGENT && receipt.success {
+                self.hit(Fault::AgentReorg);
+            }
             lost |= self.seed.chance(0.3);
             if !lost {
                 self.pool.entry((receipt.tx.from, receipt.tx.nonce)).or_insert(receipt.tx.clone());

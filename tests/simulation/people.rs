@@ -1,16 +1,52 @@
 //! People: they ask, ask again when no answer came, and decide what the engine may not.
 
 use alloy::primitives::B256;
-use muniment_domain::{Error, Result};
-use sqlx::Row;
-use sqlx::sqlite::SqliteRow;
+use muniment_domain::Result;
+use muniment_domain::sql::sql;
+use world::Seed;
 
 use crate::fault::Fault;
+use crate::middle::Ended;
 use crate::request::{self, Request, What};
 use crate::run::Run;
 use crate::worker::Move;
 
 type Broken = std::result::Result<(), String>;
+
+/// What people do about what waits for them. Requests they always make.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum People {
+    /// They look at everything.
+    Diligent,
+    /// They look at half of the operations, and at stopped lanes.
+    Careless,
+    /// Nobody comes.
+    Away,
+}
+
+impl People {
+    pub fn draw(seed: &mut Seed) -> Self {
+        match seed.below(5) {
+            0 => Self::Away,
+            1 => Self::Careless,
+            _ => Self::Diligent,
+        }
+    }
+
+    /// Whether somebody decides something now.
+    pub fn decides(self, seed: &mut Seed) -> bool {
+        self != Self::Away && seed.chance(0.5)
+    }
+
+    /// Whether somebody cares for an operation.
+    pub fn care_for(self, operation_id: &str) -> bool {
+        match self {
+            Self::Diligent => true,
+            Self::Careless => operation_id.bytes().map(u64::from).sum::<u64>().is_multiple_of(2),
+            Self::Away => false,
+        }
+    }
+}
 
 /// Somebody asks for something, new or once more.
 pub async fn ask(run: &mut Run<'_>) -> Broken {
@@ -40,8 +76,9 @@ pub async fn ask(run: &mut Run<'_>) -> Broken {
 
 /// Makes a request; one that was lost with its answer is remembered.
 pub async fn answer(run: &mut Run<'_>, request: Request) -> Broken {
-    let said: Result<String> = request::make(&run.stage.db, &run.settings, &run.shared, &request).await;
-    if matches!(said, Err(Error::Crashed(_))) {
+    let made = request::make(&run.stage.db, &run.settings, &run.shared, &request);
+    let said: Ended<Result<String>> = run.shared.until_ended(made).await;
+    if !matches!(said, Ended::By(Ok(_))) && !matches!(&said, Ended::By(Err(error)) if error.refusal().is_some()) {
         run.unanswered.push(request.clone());
     }
     run.judge(0, &format!("{request:?}"), said)?;
@@ -53,20 +90,30 @@ pub async fn operate(run: &mut Run<'_>, index: usize) -> Broken {
     if run.waits || run.seed.chance(0.35) {
         return tend_lanes(run, index).await;
     }
-    // Mostly what needs a person, if anything does.
-    let sql = "select id, suggested_action ->> 'tx_hash', status in ('failed', 'dead_letter') and resolution is null from operations \
-               where status <> 'confirmed' order by id";
-    let mut rows = sqlx::query(sql).fetch_all(run.stage.pool()).await.expect("operations");
-    let needs_person = |row: &SqliteRow| row.get::<bool, _>(2);
-    if rows.iter().any(needs_person) && run.seed.chance(0.7) {
-        rows.retain(needs_person);
+    match decision(run).await {
+        Some(order) => run.act(index, order).await,
+        None => Ok(()),
+    }
+}
+
+/// What a person does about an operation: mostly about one that needs a person, if any does.
+pub async fn decision(run: &mut Run<'_>) -> Option<Move> {
+    let mut rows: Vec<(String, Option<String>, bool)> = run
+        .stage
+        .rows(sql(
+            "select id, suggested_action ->> 'tx_hash', status in ('failed', 'dead_letter') and resolution is null from operations \
+             where status <> 'confirmed' order by id",
+        ))
+        .await;
+    rows.retain(|(id, _, _)| run.people.care_for(id));
+    if rows.iter().any(|(_, _, needs_person)| *needs_person) && run.seed.chance(0.7) {
+        rows.retain(|(_, _, needs_person)| *needs_person);
     }
     if rows.is_empty() {
-        return Ok(());
+        return None;
     }
-    let row = run.seed.pick(&rows);
-    let (id, proposed): (String, Option<String>) = (row.get(0), row.get(1));
-    let order = match run.seed.below(8) {
+    let (id, proposed, _) = run.seed.pick(&rows).clone();
+    Some(match run.seed.below(8) {
         0..3 => Move::Retry(id),
         3 | 4 => match proposed.and_then(|hash| hash.parse().ok()).or_else(|| some_hash(run)) {
             Some(hash) => Move::Confirm(id, hash),
@@ -74,8 +121,7 @@ pub async fn operate(run: &mut Run<'_>, index: usize) -> Broken {
         },
         5 => Move::Abandon(id),
         _ => Move::Cancel(id),
-    };
-    run.act(index, order).await
+    })
 }
 
 /// The hash of any transaction on the chain: mostly the wrong proof.
@@ -88,17 +134,19 @@ fn some_hash(run: &mut Run<'_>) -> Option<B256> {
 
 /// Stopped lanes go on; now and then one is stopped.
 pub async fn tend_lanes(run: &mut Run<'_>, index: usize) -> Broken {
-    let stopped = "select id from lanes where mode <> 'active' order by id";
-    let stopped: Vec<String> = sqlx::query_scalar(stopped).fetch_all(run.stage.pool()).await.expect("lanes");
-    for lane in &stopped {
+    let lanes: Vec<(String, String)> = run.stage.rows(sql("select id, mode from lanes order by id")).await;
+    let stopped = lanes.iter().filter(|(_, mode)| mode != "active");
+    let mut none = true;
+    for (lane, _) in stopped {
+        none = false;
         run.act(index, Move::Resume(lane.clone())).await?;
     }
-    if stopped.is_empty() && !run.oracle.draining && run.seed.chance(0.2) {
-        let lanes: Vec<String> =
-            sqlx::query_scalar("select id from lanes order by id").fetch_all(run.stage.pool()).await.expect("lanes");
-        if let Some(lane) = lanes.first() {
-            run.act(index, Move::Pause(lane.clone())).await?;
-        }
+    if none
+        && !run.oracle.draining
+        && run.seed.chance(0.2)
+        && let Some((lane, _)) = lanes.first()
+    {
+        run.act(index, Move::Pause(lane.clone())).await?;
     }
     Ok(())
 }

@@ -1,31 +1,34 @@
 //! One seed: two workers, people, a chain and a clock, each moved by chance, one move at a time.
 
-use std::sync::Arc;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use chrono::Duration;
 use muniment_activities::chain::Chain;
 use muniment_activities::config::{ChainConfig, Finality};
 use muniment_activities::signer::Signer;
 use muniment_domain::point::{Point, When, plan};
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, meanwhile};
 use muniment_workflows::engine::{Engine, StartError};
 use muniment_workflows::settings::Settings;
 use world::Seed;
 
-use crate::endpoint::{Endpoint, Meanwhile, Shared};
+use crate::endpoint::{Endpoint, Shared};
 use crate::fault::Fault;
+use crate::middle::{Ended, Meanwhile, Place};
 use crate::mood::Mood;
 use crate::net::Net;
 use crate::oracle::{self, Oracle};
+use crate::people::{self, People};
 use crate::request::Request;
 use crate::stage::Stage;
 use crate::terms;
 use crate::trace::Trace;
-use crate::worker::{Move, Worker, until_killed};
+use crate::worker::{Move, Worker};
 
 /// How many moves are made before everything is left to drain.
 const TURNS: u64 = 130;
+/// How long a move is waited for that never ends.
+const GIVEN_UP_SECONDS: u64 = 60;
 /// The first turn in which the market may go above every cap, in the seeds in which it does.
 const DEAR_FROM: u64 = 10;
 
@@ -57,9 +60,13 @@ pub struct Run<'a> {
     /// Whether people leave what waits and what was given up alone until the chain has shown its last word: only then does the engine give
     /// up surely, and a late success prove it.
     pub waits: bool,
+    /// What people do about what waits for them.
+    pub people: People,
 }
 
-type Ended = Arc<Mutex<Option<Result<String>>>>;
+/// A move in the middle of another one: what it is, and its end.
+type Other = (String, Cell);
+type Cell = Arc<Mutex<Option<Ended<Result<String>>>>>;
 
 impl<'a> Run<'a> {
     /// Sets the scene of a seed.
@@ -87,11 +94,14 @@ impl<'a> Run<'a> {
         let liar = (config.quorum == 2).then_some(seed.below(2) as usize);
         let settings = terms::of_engine(&mut seed);
         let keys_apart = seed.chance(0.2);
+        let people = if aim.is_some() { People::Diligent } else { People::draw(&mut seed) };
+        let shared = Shared::new(net, Mood::none(), stage.server());
+        meanwhile::visit(Some(shared.visitor()));
         let offerings = stage.offer(&mut seed).await.expect("the scene is set");
         Self {
             stage,
             seed,
-            shared: Shared::new(net, Mood::none()),
+            shared,
             config,
             settings,
             workers: Default::default(),
@@ -108,6 +118,7 @@ impl<'a> Run<'a> {
             turns_dear,
             keys_apart,
             waits,
+            people,
         }
     }
 
@@ -138,7 +149,10 @@ impl<'a> Run<'a> {
     }
 
     fn arm(&mut self, point: Point, when: When, nth: u64) {
-        self.note(format!("a crash is planned at {point} {when:?}, passing {nth}"));
+        let ends = self.aim.is_some() || self.seed.chance(0.75);
+        self.shared.state().crash_ends = ends;
+        let what = if ends { "a crash" } else { "a failure" };
+        self.note(format!("{what} is planned at {point} {when:?}, passing {nth}"));
         plan::crash_at(point, when, nth);
         self.armed = Some((point, when));
     }
@@ -169,14 +183,19 @@ impl<'a> Run<'a> {
         let chain = Chain::in_process(self.config.clone(), vec![node(0), node(1)]);
         let chain = chain.with_clock(Arc::new(self.stage.milliseconds()));
         let chains = vec![(chain, self.keys(index))];
-        let started = Engine::start(self.stage.db.clone(), self.settings.clone(), chains).await;
+        let started = Engine::start(self.stage.db.clone(), self.settings.clone(), chains);
+        let started = match self.shared.until_ended(started).await {
+            Ended::By(started) => started,
+            Ended::Killed => return self.judge(index, "start", Ended::Killed),
+            Ended::GivenUp => return self.judge(index, "start", Ended::GivenUp),
+        };
         match started {
             Ok(engine) => {
                 self.note(format!("worker {index} starts"));
-                self.workers[index].engine = Some(engine);
+                self.workers[index].begin(engine);
                 self.act(index, Move::WakeAll).await
             }
-            Err(StartError::Domain(error)) => self.judge(index, "start", Err(error)),
+            Err(StartError::Domain(error)) => self.judge(index, "start", Ended::By(Err(error))),
             Err(StartError::Chain { fault, .. }) => {
                 self.note(format!("worker {index} cannot start: {fault}"));
                 Ok(())
@@ -202,63 +221,93 @@ impl<'a> Run<'a> {
     /// One move of one worker, with whatever happens in the middle of it.
     pub async fn act(&mut self, index: usize, order: Move) -> std::result::Result<(), String> {
         let label = format!("worker {index}: {order:?}");
+        let (same, is_limited, keeps) = (order.clone(), order.is_limited(), matches!(order, Move::Keep));
         let Some(running) = self.workers[index].start(order) else { return Ok(()) };
-        let other = self.arrange(1 - index);
-        let ended = until_killed(&self.shared, running).await;
+        let other = self.arrange(1 - index, same, is_limited).await;
+        let ended = self.shared.until_ended(running).await;
         self.shared.state().meanwhile = None;
+        let beside = self.shared.state().other.take();
+        if let Some(beside) = beside {
+            beside.await.map_err(|error| format!("the move in the middle failed: {error}"))?;
+        }
         if let Some((what, cell)) = other
             && let Some(other) = cell.lock().expect("no thread panicked with it").take()
         {
             self.judge(1 - index, &format!("  meanwhile worker {}: {what}", 1 - index), other)?;
         }
+        if keeps && !matches!(ended, Ended::By(Ok(_))) {
+            self.workers[index].begin_again().await;
+        }
         self.judge(index, &label, ended)?;
         self.look().await
     }
 
-    /// What will happen at one of the move's questions to the chain.
-    fn arrange(&mut self, other: usize) -> Option<(String, Ended)> {
-        if self.oracle.draining || !self.seed.chance(0.12) {
+    /// What will happen at one of the move's questions to the chain, or at one of its calls of the database.
+    async fn arrange(&mut self, other: usize, same: Move, may_hang: bool) -> Option<Other> {
+        let on_server = self.stage.db.is_shared();
+        if self.oracle.draining || !self.seed.chance(if on_server { 0.4 } else { 0.15 }) {
             return None;
         }
-        let at = self.seed.below(4);
+        let (place, at) = match (self.seed.below(3), on_server) {
+            (0, true) => (Place::Commit, self.seed.below(2)),
+            // There each statement is a call of its own.
+            (1, true) => (Place::Database, self.seed.below(24)),
+            (1, false) => (Place::Database, self.seed.below(6)),
+            _ => (Place::Question, self.seed.below(4)),
+        };
         let mut arranged = None;
-        let meanwhile = match self.seed.below(8) {
+        let meanwhile = match self.seed.below(10) {
             0 => Meanwhile::Kill { served: false },
             1 => Meanwhile::Kill { served: true },
-            2 | 3 => Meanwhile::Chain,
-            _ => {
-                let order = self.engine_move(other);
-                let cell = Ended::default();
-                let (what, kept) = (format!("{order:?}"), cell.clone());
+            2 if may_hang => Meanwhile::Hang,
+            2..5 => Meanwhile::Chain,
+            by => {
+                let by_person = by == 5 && self.people.decides(&mut self.seed);
+                let order = match by_person {
+                    true => people::decision(self).await?,
+                    // Two of a kind want the same rows.
+                    false if on_server && self.seed.chance(0.4) => same,
+                    false => self.engine_move(other),
+                };
+                let cell: Cell = Arc::default();
+                let (what, kept, shared) = (format!("{order:?}"), Arc::clone(&cell), self.shared.clone());
                 let running = self.workers[other].start(order)?;
                 arranged = Some((what, cell));
                 Meanwhile::Move(Box::pin(async move {
-                    let ended = running.await;
+                    let ended = shared.until_ended(running).await;
                     *kept.lock().expect("no thread panicked with it") = Some(ended);
                 }))
             }
         };
-        self.shared.state().meanwhile = Some((at, meanwhile));
+        self.shared.state().meanwhile = Some((place, at, meanwhile));
         arranged
     }
 
     /// Refusals are answers, crashes end the process, and everything else that is an error is a bug.
-    pub fn judge(&mut self, index: usize, label: &str, ended: Result<String>) -> std::result::Result<(), String> {
-        match ended {
-            Ok(said) => self.note(format!("{label} -> {said}")),
-            Err(Error::Crashed(_)) => {
-                let mut at = "in the middle".to_owned();
-                if let Some((point, when)) = self.armed.take() {
-                    if plan::clear() {
-                        self.arm(point, when, 1);
-                    } else {
-                        at = format!("at {point} {when:?}");
-                        self.crashes.push((point, when));
-                    }
-                }
-                self.note(format!("{label} -> CRASH {at}"));
-                self.workers[index].crash();
+    pub fn judge(
+        &mut self,
+        index: usize,
+        label: &str,
+        ended: Ended<Result<String>>,
+    ) -> std::result::Result<(), String> {
+        let ended = match ended {
+            Ended::By(ended) => ended,
+            Ended::Killed => {
+                self.crash(index, label);
+                return Ok(());
             }
+            Ended::GivenUp => {
+                self.note(format!("{label} -> given up"));
+                self.pass_time(GIVEN_UP_SECONDS);
+                return Ok(());
+            }
+        };
+        // What a loop or a send does not pass on: a process that was planned to end there must not go on.
+        let fired = self.armed.is_some() && !plan::is_planned();
+        match ended {
+            Ok(_) | Err(Error::Crashed(_)) if fired && self.shared.state().crash_ends => self.crash(index, label),
+            Ok(said) => self.note(format!("{label} -> {said}")),
+            Err(Error::Crashed(point)) => self.note(format!("{label} -> the commit {point} failed")),
             Err(refused) if refused.refusal().is_some() => self.note(format!("{label} -> {refused}")),
             Err(stale @ Error::Stale { .. }) => self.note(format!("{label} -> {stale}")),
             Err(other) => {
@@ -266,7 +315,23 @@ impl<'a> Run<'a> {
                 return Err(format!("{label} failed: {other}"));
             }
         }
+        if fired {
+            self.armed = None;
+        }
         Ok(())
+    }
+
+    /// The process ends, as planned or in the middle of something.
+    fn crash(&mut self, index: usize, label: &str) {
+        let mut at = "in the middle".to_owned();
+        if !plan::is_planned()
+            && let Some((point, when)) = self.armed.take()
+        {
+            at = format!("at {point} {when:?}");
+            self.crashes.push((point, when));
+        }
+        self.note(format!("{label} -> CRASH {at}"));
+        self.workers[index].crash();
     }
 
     /// The oracle looks after every move that wrote something.

@@ -8,20 +8,23 @@ use chrono::{DateTime, Utc};
 use muniment_activities::config::Profile;
 use muniment_activities::signer::Signer;
 use muniment_domain::clock::Clock;
-use muniment_domain::db::{Db, Pools, Tx};
+use muniment_domain::db::{Conn, Db, Pools, Server, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
+use muniment_domain::sql::{Row, Sql, sql};
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::{Result, investor, migrate};
-use sqlx::SqlitePool;
-use world::Seed;
+use sqlx::PgPool;
+use world::{Cluster, Engine, Postgres, Seed};
 
 pub const CHAIN: i64 = 31_337;
 /// The second at which every seed begins.
 const BEGIN: i64 = 1_800_000_000;
+/// Connections to a server: two moves at once, and who watches their locks.
+const CONNECTIONS: u32 = 8;
 
 /// What a thread keeps from seed to seed.
 pub struct Stage {
@@ -29,40 +32,88 @@ pub struct Stage {
     pub signers: Vec<Signer>,
     clock: Arc<AtomicI64>,
     ids: Arc<Mutex<u64>>,
-    tables: Vec<String>,
+    /// Empties all tables.
+    empty: String,
+    /// Dropped last: the server's database is deleted with it.
+    _server: Option<Postgres>,
 }
 
 impl Stage {
-    /// Opens and migrates the thread's database.
-    pub async fn open() -> Self {
+    /// Opens and migrates the thread's database: in memory, or on a server.
+    pub async fn open(engine: Engine) -> Self {
         let (clock, ids) = (Arc::new(AtomicI64::new(BEGIN * 1_000_000)), Arc::new(Mutex::new(0)));
-        let db = Db::open("sqlite::memory:", 1, Clock::Manual(clock.clone()), Ids::Seeded(ids.clone())).await;
-        let db = db.expect("a database in memory");
+        let server = match engine {
+            Engine::Sqlite => None,
+            Engine::Postgres => {
+                let cluster = tokio::task::spawn_blocking(Cluster::shared).await.expect("the cluster starts");
+                Some(cluster.database().await)
+            }
+        };
+        let url = server.as_ref().map_or_else(|| "sqlite::memory:".to_owned(), Postgres::url);
+        let db = Db::open(&url, CONNECTIONS, Clock::Manual(clock.clone()), Ids::Seeded(ids.clone())).await;
+        let db = db.expect("a database");
         migrate::run(&db).await.expect("migrations");
         muniment_workflows::engine::queue::migrate(&db).await.expect("the queue's migrations");
-        let tables = "select name from sqlite_master where type = 'table' and name not like '%migrations%' and name not like 'sqlite%'";
-        let tables = sqlx::query_scalar(tables).fetch_all(pool(&db)).await.expect("a list of tables");
+        let empty = empty(&db).await;
         let key = |n: u8| Signer::raw(B256::repeat_byte(n), Profile::Development).expect("a key of the curve");
-        Self { db, signers: vec![key(0x11), key(0x22)], clock, ids, tables }
+        Self { db, signers: vec![key(0x11), key(0x22)], clock, ids, empty, _server: server }
     }
 
-    pub fn pool(&self) -> &SqlitePool {
-        pool(&self.db)
+    /// The rows of a statement.
+    pub async fn rows<T: Row>(&self, statement: Sql) -> Vec<T> {
+        let mut tx = self.db.read().await.expect("a transaction");
+        statement.rows(&mut tx).await.expect("rows")
+    }
+
+    /// Writes, as nobody of the platform does.
+    pub async fn write(&self, statement: Sql) {
+        let mut tx = self.db.begin_unsynced().await.expect("a transaction");
+        statement.execute(&mut tx).await.expect("a write");
+        match tx.conn {
+            Conn::Sqlite(open) => open.commit().await,
+            Conn::Postgres(Server::Transaction(open)) => open.commit().await,
+            Conn::Postgres(Server::Plain(_)) => Ok(()),
+        }
+        .expect("a commit");
+    }
+
+    /// The server's connections, if the database is on one.
+    pub fn server(&self) -> Option<PgPool> {
+        match self.db.pools() {
+            Pools::Sqlite { .. } => None,
+            Pools::Postgres(pool) => Some(pool.clone()),
+        }
+    }
+
+    /// The queue's jobs that are due, with their payloads.
+    pub async fn due_jobs(&self) -> Vec<(String, Vec<u8>)> {
+        let now = self.db.clock().now();
+        let due = match self.server() {
+            None => sql("select id, job from Jobs where status = 'Pending' and run_at <= $1 order by id")
+                .bind(now.timestamp()),
+            Some(_) => {
+                sql("select id, job from apalis.jobs where status = 'Pending' and run_at <= $1 order by id").bind(now)
+            }
+        };
+        self.rows(due).await
+    }
+
+    /// A job is taken out of the queue, or all are.
+    pub async fn delete_jobs(&self, id: Option<&str>) {
+        let delete = sql(if self.server().is_some() { "delete from apalis.jobs" } else { "delete from Jobs" });
+        self.write(delete.with_some(" where id = ", id)).await;
     }
 
     /// Empties the database and sets clock and ids to their beginning.
     pub async fn reset(&self, seed: u64) {
         self.clock.store(BEGIN * 1_000_000, Ordering::SeqCst);
         *self.ids.lock().expect("no thread panicked with it") = seed;
-        let mut tx = self.pool().begin().await.expect("a transaction");
-        sqlx::query("pragma defer_foreign_keys = on").execute(&mut *tx).await.expect("a pragma");
-        for table in &self.tables {
-            // The audit log's refuse it, until a worker starts and puts that up again.
-            for sql in [format!("drop trigger if exists {table}_is_never_deleted"), format!("delete from {table}")] {
-                sqlx::query(sqlx::AssertSqlSafe(sql)).execute(&mut *tx).await.expect("an empty table");
-            }
+        let empty = sqlx::raw_sql(sqlx::AssertSqlSafe(self.empty.clone()));
+        match self.db.pools() {
+            Pools::Sqlite { write, .. } => empty.execute(write).await.map(drop),
+            Pools::Postgres(pool) => empty.execute(pool).await.map(drop),
         }
-        tx.commit().await.expect("empty tables");
+        .expect("empty tables");
     }
 
     /// Seconds since 1970, by the seed's clock.
@@ -140,9 +191,27 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
     offering::insert(tx, &offered).await
 }
 
-fn pool(db: &Db) -> &SqlitePool {
-    match db.pools() {
-        Pools::Sqlite { write, .. } => write,
-        Pools::Postgres(_) => unreachable!("the simulation runs in memory"),
-    }
+/// The statements that empty every table. The audit log's refuse it, until a worker starts and puts that up again.
+async fn empty(db: &Db) -> String {
+    let (tables, before, after) = match db.pools() {
+        Pools::Sqlite { .. } => (
+            "select name from sqlite_master where type = 'table' and name not like '%migrations%' and name not like 'sqlite%'",
+            "begin; pragma defer_foreign_keys = on;",
+            "commit;",
+        ),
+        Pools::Postgres(_) => (
+            "select table_schema || '.' || table_name from information_schema.tables where table_type = 'BASE TABLE' \
+             and table_schema in ('public', 'apalis') and table_name not like '%migrations%'",
+            "begin; set local session_replication_role = replica;",
+            "commit;",
+        ),
+    };
+    let mut tx = db.read().await.expect("a transaction");
+    let tables: Vec<String> = sql(tables).scalars(&mut tx).await.expect("a list of tables");
+    let on_server = db.is_shared();
+    let each = tables.iter().map(|table| match on_server {
+        true => format!("delete from {table};"),
+        false => format!("drop trigger if exists {table}_is_never_deleted; delete from {table};"),
+    });
+    format!("{before} {} {after}", each.collect::<String>())
 }

@@ -1,21 +1,24 @@
-//! A worker process: the real engine, what it has prepared and not yet signed, and every move that it can make.
+//! A worker process: the real engine, its real submitters and loops, and every move that it can make.
 
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::Poll;
+use std::sync::Arc;
 
 use alloy::primitives::B256;
 use futures::FutureExt;
-use futures::future::{BoxFuture, poll_fn};
-use muniment_domain::operation::{self, WAITS_FOR_LANE};
-use muniment_domain::point::Point;
-use muniment_domain::{Error, Result};
+use futures::future::BoxFuture;
+use muniment_domain::Result;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::prepare::Prepared;
-use muniment_workflows::engine::{finalise, follow, lane, observe, rebroadcast, submit, sweep, used_nonce};
+use muniment_workflows::engine::process::held::{Held, Hold};
+use muniment_workflows::engine::process::intake;
+use muniment_workflows::engine::process::keeper::{self, Keeper};
+use muniment_workflows::engine::process::last::Last;
+use muniment_workflows::engine::process::submitters::Submitters;
+use muniment_workflows::engine::{Network, finalise, follow, lane, observe, rebroadcast, sweep, used_nonce};
 use muniment_workflows::operator::{self, abandon, cancel, mark_confirmed, retry};
+use tokio::sync::Mutex;
 
-use crate::endpoint::Shared;
+use crate::lanes::Lanes;
 use crate::stage::CHAIN;
 
 /// Who moves what the engine may not.
@@ -25,21 +28,42 @@ pub const PERSON: &str = "usr_operator";
 #[derive(Default)]
 pub struct Worker {
     /// None while the process is down.
-    pub engine: Option<Engine>,
-    /// What was prepared in this process and would be lost with it.
-    pub prepared: Arc<Mutex<Vec<Prepared>>>,
+    process: Option<Process>,
+}
+
+/// What a process has in memory, and loses with its end.
+#[derive(Clone)]
+struct Process {
+    engine: Engine,
+    submitters: Submitters,
+    lanes: Lanes,
+    keeper: Arc<Mutex<Keeper>>,
+    settled: Arc<Mutex<Last>>,
 }
 
 /// A move.
 #[derive(Clone, Debug)]
 pub enum Move {
+    /// Looks at one wake, as if nothing else of this process did.
     Advance(String),
-    /// Signs so many of what is prepared.
-    Submit(usize),
-    /// Looks at wakes that came at the same time.
+    /// Looks at wakes that came at the same time, in the same way.
     Together(Vec<String>),
-    /// Takes so many of those that wait for room from the table.
-    Refill(usize),
+    /// The intake takes wakes that came at the same time.
+    Wake(Vec<String>),
+    /// The intake has no place for wakes.
+    Overflow(Vec<String>),
+    /// Takes those that wait for room from the table, as many as the lanes want.
+    Refill,
+    /// A lane takes, signs and stores what it can.
+    Sign(usize),
+    /// A lane's send leaves and is answered.
+    Send(usize),
+    /// A turn of the loop that follows the chain.
+    Keep,
+    /// A turn of the loop that settles what is final.
+    Settle,
+    /// A turn of the loop that sweeps.
+    KeepSweeping,
     Follow,
     Finalise,
     Tend,
@@ -58,113 +82,147 @@ pub enum Move {
     Pause(String),
 }
 
+impl Move {
+    /// Whether the process makes it under a limit of time, and goes on without it when it hangs.
+    pub const fn is_limited(&self) -> bool {
+        !matches!(self, Self::Sign(_) | Self::Send(_))
+    }
+}
+
 impl Worker {
+    /// The process starts.
+    pub fn begin(&mut self, engine: Engine) {
+        let lanes = Lanes::default();
+        let submitters = Submitters::with(engine.clone(), lanes.spawn());
+        self.process = Some(Process { engine, submitters, lanes, keeper: Arc::default(), settled: Arc::default() });
+    }
+
+    /// The engine, unless the process is down.
+    pub fn engine(&self) -> Option<&Engine> {
+        self.process.as_ref().map(|process| &process.engine)
+    }
+
     /// The move as a future of its own, so that it can be made in the middle of another.
     pub fn start(&self, order: Move) -> Option<BoxFuture<'static, Result<String>>> {
-        let (engine, prepared) = (self.engine.clone()?, self.prepared.clone());
-        Some(async move { perform(&engine, &prepared, order).await }.boxed())
+        let process = self.process.clone()?;
+        Some(async move { process.perform(order).await }.boxed())
     }
 
     /// The process ends; what it had in memory is gone.
     pub fn crash(&mut self) {
-        self.engine = None;
-        self.prepared = Arc::default();
+        self.process = None;
     }
 
-    pub fn has_prepared(&self) -> usize {
-        self.prepared.lock().unwrap_or_else(PoisonError::into_inner).len()
+    /// A turn of the loop that follows the chain was given up.
+    pub async fn begin_again(&self) {
+        if let Some(process) = &self.process {
+            process.keeper.lock().await.begin_again();
+        }
+    }
+
+    /// The task of a lane ends by a panic. True if there was one.
+    pub fn end_lane(&self, nth: usize) -> bool {
+        self.process.as_ref().is_some_and(|process| process.lanes.end(nth))
+    }
+
+    /// The number of lanes that have a task.
+    pub fn lanes(&self) -> usize {
+        self.process.as_ref().map_or(0, |process| process.lanes.count())
+    }
+
+    /// The number of prepared steps that wait to be signed.
+    pub fn waiting(&self) -> usize {
+        self.process.as_ref().map_or(0, |process| process.lanes.waiting())
+    }
+
+    /// The lane with a send under way.
+    pub fn sending(&self) -> Option<usize> {
+        self.process.as_ref().and_then(|process| process.lanes.sending())
     }
 }
 
-async fn perform(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, order: Move) -> Result<String> {
-    let network = engine.network(CHAIN).expect("the chain is configured");
-    let said = match order {
-        Move::Advance(id) => match advance(engine, &id).await? {
-            Next::Nothing => "nothing".to_owned(),
-            Next::Sign(ready) => {
-                prepared.lock().unwrap_or_else(PoisonError::into_inner).push(*ready);
-                "prepared".to_owned()
+impl Process {
+    fn network(&self) -> &Network {
+        self.engine.network(CHAIN).expect("the chain is configured")
+    }
+
+    async fn perform(&self, order: Move) -> Result<String> {
+        let (engine, network) = (&self.engine, self.network());
+        let said = match order {
+            Move::Advance(id) => match advance(engine, &id).await? {
+                Next::Nothing => "nothing".to_owned(),
+                Next::Sign(ready) => {
+                    self.hand_over(*ready).await;
+                    "prepared".to_owned()
+                }
+            },
+            Move::Together(ids) => self.together(&ids).await?,
+            Move::Wake(ids) => self.take_in(ids.iter().filter_map(|id| self.submitters.held.wake(id)).collect()).await,
+            Move::Overflow(ids) => {
+                let holds: Vec<Hold> = ids.iter().filter_map(|id| self.submitters.held.wake(id)).collect();
+                intake::park(engine, &holds).await?;
+                format!("{} parked", holds.len())
             }
-        },
-        Move::Submit(count) => submit_some(engine, prepared, count).await?,
-        Move::Together(ids) => together(engine, prepared, &ids).await?,
-        Move::Refill(count) => refill(engine, prepared, count).await?,
-        Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
-        Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
-        Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
-        Move::Observe => {
-            observe::observe(engine, network).await?;
-            said(used_nonce::reconcile(engine, network).await?)
-        }
-        Move::Check => said(lane::check_all(engine, network).await?),
-        Move::Hold => format!("{}", engine.holder.acquire(&engine.db, "chain:31337").await?),
-        Move::Sweep => format!("{} woken, {} probed", sweep::sweep(engine).await?, sweep::probe(engine).await?),
-        Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
-        Move::Prune => said(sweep::prune(engine).await?),
-        Move::Retry(id) => format!("{:?}", retry::retry(engine, &id, PERSON, "try again").await?),
-        Move::Confirm(id, hash) => {
-            let checks = mark_confirmed::mark_confirmed(engine, &id, hash, PERSON, "seen").await?;
-            format!("{} checks", checks.len())
-        }
-        Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
-        Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
-        Move::Resume(id) => said(operator::lane::resume(engine, &id, PERSON, "looked at").await?),
-        Move::Pause(id) => said(operator::lane::pause(engine, &id, PERSON, "wait").await?),
-    };
-    Ok(said)
-}
-
-/// Prepares what was parked for want of room, together, as the refill of a worker does.
-async fn refill(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: usize) -> Result<String> {
-    let mut tx = engine.db.read().await?;
-    let ids = operation::waiting_for_lane(&mut tx, CHAIN, &[], i64::try_from(count).unwrap_or(i64::MAX)).await?;
-    drop(tx);
-    together(engine, prepared, &ids).await
-}
-
-async fn together(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, ids: &[String]) -> Result<String> {
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut ready = 0;
-    for (_, next) in advance_all(engine, &ids, &|_| 0).await? {
-        if let Next::Sign(one) = next? {
-            prepared.lock().unwrap_or_else(PoisonError::into_inner).push(*one);
-            ready += 1;
-        }
+            Move::Refill => self.take_in(intake::parked(engine, &self.submitters, CHAIN).await?).await,
+            Move::Sign(nth) => self.lanes.sign(network, nth).await,
+            Move::Send(nth) => self.lanes.send(network, nth).await,
+            Move::Keep => format!("pause {:?}", self.keeper.lock().await.turn(engine, network).await?),
+            Move::Settle => {
+                let settled = keeper::settle_once(engine, network, &mut *self.settled.lock().await).await?;
+                format!("{settled} settled")
+            }
+            Move::KeepSweeping => said(keeper::sweep_once(engine, &mut keeper::LastDone::default()).await?),
+            Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
+            Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
+            Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
+            Move::Observe => {
+                observe::observe(engine, network).await?;
+                said(used_nonce::reconcile(engine, network).await?)
+            }
+            Move::Check => said(lane::check_all(engine, network).await?),
+            Move::Hold => format!("{}", engine.holder.acquire(&engine.db, "chain:31337").await?),
+            Move::Sweep => format!("{} woken, {} probed", sweep::sweep(engine).await?, sweep::probe(engine).await?),
+            Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
+            Move::Prune => said(sweep::prune(engine).await?),
+            Move::Retry(id) => format!("{:?}", retry::retry(engine, &id, PERSON, "try again").await?),
+            Move::Confirm(id, hash) => {
+                let checks = mark_confirmed::mark_confirmed(engine, &id, hash, PERSON, "seen").await?;
+                format!("{} checks", checks.len())
+            }
+            Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
+            Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
+            Move::Resume(id) => said(operator::lane::resume(engine, &id, PERSON, "looked at").await?),
+            Move::Pause(id) => said(operator::lane::pause(engine, &id, PERSON, "wait").await?),
+        };
+        Ok(said)
     }
-    Ok(format!("{ready} of {} prepared", ids.len()))
+
+    async fn take_in(&self, holds: Vec<Hold>) -> String {
+        let count = holds.len();
+        intake::advance_held(&self.engine, &self.submitters, holds).await;
+        format!("{count} taken in")
+    }
+
+    async fn together(&self, ids: &[String]) -> Result<String> {
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let mut ready = 0;
+        for (_, next) in advance_all(&self.engine, &ids, &|_| 0).await? {
+            if let Next::Sign(one) = next? {
+                self.hand_over(*one).await;
+                ready += 1;
+            }
+        }
+        Ok(format!("{ready} of {} prepared", ids.len()))
+    }
+
+    /// Passes a step to its lane, also if this process holds it already: its guards are what must keep it from being signed twice.
+    async fn hand_over(&self, prepared: Prepared) {
+        let id = prepared.op.id.clone();
+        let hold = self.submitters.held.hold(&id).or_else(|| Held::default().wake(&id));
+        self.submitters.submit(prepared, hold.expect("a new list holds nothing")).await;
+    }
 }
 
 fn said((): ()) -> String {
     "done".to_owned()
-}
-
-/// Hands the oldest of what is prepared to its lane, as a collector would.
-async fn submit_some(engine: &Engine, prepared: &Mutex<Vec<Prepared>>, count: usize) -> Result<String> {
-    let batch = {
-        let mut waiting = prepared.lock().unwrap_or_else(PoisonError::into_inner);
-        let Some(lane) = waiting.first().map(|p| p.lane_id.clone()) else { return Ok("nothing".to_owned()) };
-        let mut batch = Vec::new();
-        while let Some(at) = waiting.iter().position(|p| p.lane_id == lane).filter(|_| batch.len() < count) {
-            batch.push(waiting.remove(at));
-        }
-        batch
-    };
-    let network = engine.network(CHAIN).expect("the chain is configured");
-    let (lane_id, size) = (batch[0].lane_id.clone(), batch.len());
-    let rest = submit::submit(engine, network, &lane_id, batch).await?;
-    let waiting = rest.len();
-    submit::postpone(engine, rest, WAITS_FOR_LANE).await?;
-    Ok(format!("{} submitted", size - waiting))
-}
-
-/// Runs a move to its end, or until the process was killed in the middle of it.
-pub async fn until_killed(shared: &Shared, mut running: BoxFuture<'static, Result<String>>) -> Result<String> {
-    poll_fn(|context| match running.as_mut().poll(context) {
-        Poll::Ready(ended) => Poll::Ready(ended),
-        Poll::Pending if std::mem::take(&mut shared.state().killed) => {
-            Poll::Ready(Err(Error::Crashed(Point::Housekeeping)))
-        }
-        Poll::Pending => Poll::Pending,
-    })
-    .await
 }
