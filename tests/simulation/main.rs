@@ -19,6 +19,7 @@ mod mood;
 mod net;
 mod oracle;
 mod people;
+mod refused;
 mod request;
 mod rpc;
 mod run;
@@ -64,6 +65,8 @@ static TOTALS_ON_SERVER: Totals = Totals::new();
 async fn run_seed(stage: &Stage, number: u64, aim: Option<(Point, When)>, thorough: bool) -> Result<Trace, String> {
     let totals = if stage.db.is_shared() { &TOTALS_ON_SERVER } else { &TOTALS };
     let trace = Trace::default();
+    refused::listen();
+    refused::take();
     let lived = async {
         let mut run = Run::begin(stage, number, aim, &trace, thorough).await;
         let lived = run.live().await;

@@ -19,6 +19,7 @@ use crate::mood::Mood;
 use crate::net::Net;
 use crate::oracle::{self, Oracle};
 use crate::people::{self, People};
+use crate::refused;
 use crate::request::Request;
 use crate::stage::Stage;
 use crate::terms;
@@ -336,6 +337,9 @@ impl<'a> Run<'a> {
 
     /// The oracle looks after every move that wrote something.
     pub async fn look(&mut self) -> std::result::Result<(), String> {
+        if let Some(refused) = refused::take() {
+            return Err(format!("no guard saw it, only the database: {refused}"));
+        }
         let wrote = plan::seen().iter().any(|(_, when)| *when == When::After);
         if !wrote || !self.oracle.wants_to_look() {
             return Ok(());

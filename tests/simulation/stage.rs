@@ -17,8 +17,10 @@ use muniment_domain::point::Point;
 use muniment_domain::sql::{Row, Sql, sql};
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::{Result, investor, migrate};
-use sqlx::PgPool;
+use sqlx::{PgPool, SqlitePool};
 use world::{Cluster, Engine, Postgres, Seed};
+
+use crate::refused::STOPPED_LANE_SIGNED;
 
 pub const CHAIN: i64 = 31_337;
 /// The second at which every seed begins.
@@ -54,6 +56,9 @@ impl Stage {
         let db = db.expect("a database");
         migrate::run(&db).await.expect("migrations");
         muniment_workflows::engine::queue::migrate(&db).await.expect("the queue's migrations");
+        if let Pools::Sqlite { write, .. } = db.pools() {
+            watch_lanes(write).await;
+        }
         let empty = empty(&db).await;
         let key = |n: u8| Signer::raw(B256::repeat_byte(n), Profile::Development).expect("a key of the curve");
         Self { db, signers: vec![key(0x11), key(0x22)], clock, ids, empty, _server: server }
@@ -189,6 +194,16 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
         ..Offering::default()
     };
     offering::insert(tx, &offered).await
+}
+
+/// A person stops a lane between the engine's look at it and the commit that signs: then nothing may be signed.
+async fn watch_lanes(write: &SqlitePool) {
+    let watch = format!(
+        "create trigger lanes_are_watched before insert on attempts
+         when new.kind = 'original' and (select mode from lanes where id = new.lane_id) <> 'active'
+         begin select raise(abort, '{STOPPED_LANE_SIGNED}'); end"
+    );
+    sqlx::raw_sql(sqlx::AssertSqlSafe(watch)).execute(write).await.expect("a trigger");
 }
 
 /// The statements that empty every table. The audit log's refuse it, until a worker starts and puts that up again.
