@@ -143,7 +143,7 @@ pub async fn save(tx: &mut Tx, s: &mut Subscription) -> Result<()> {
         .set("reconfirm_by", s.reconfirm_by)
         .set("payment_due_at", s.payment_due_at)
         .set("verify_by", s.verify_by)
-        .set("payment_method", &s.payment_method)
+        .set("payment_method", s.payment_method)
         .set("received_amount", s.received_amount)
         .set("refunded_amount", s.refunded_amount)
         .set("accepted_at", s.accepted_at)
