@@ -64,10 +64,12 @@ pub async fn parked(tx: &mut Tx, of_each: i64, limit: i64) -> Result<Vec<Operati
 
 /// Submitted operations without a next time of which no step is with the chain. A fault left them so, and they are woken.
 pub async fn asleep(tx: &mut Tx, limit: i64) -> Result<Vec<Operation>> {
-    sql("select * from operations o where status = 'submitted' and next_action_at is null
+    // The set names the partial index to SQLite.
+    sql("select * from operations o where status = 'submitted' and status in :live and next_action_at is null
              and not exists (
                  select 1 from operation_steps s where s.operation_id = o.id and s.state in :sent)
          order by id limit $1")
+    .words(":live", &Status::LIVE)
     .words(":sent", &step::State::SENT)
     .bind(limit)
     .rows(tx)
