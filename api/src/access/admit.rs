@@ -154,7 +154,7 @@ async fn check(
     verdict
 }
 
-/// The caller: whom a page names that has just read their session, or else whoever shows a token.
+/// The caller: the person whom a page of the console has marked, otherwise the owner of the token.
 async fn identify(app: &App, request: &Parts, origin: &Origin) -> Result<Principal> {
     if let Some(Known(person)) = request.extensions.get() {
         return Ok(person.clone());

@@ -8,8 +8,9 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_activities::balance::Balance;
 use muniment_domain::approval::{self, Change};
+use muniment_domain::investor::{self, Owner};
+use muniment_domain::money;
 use muniment_domain::operation::Kind;
-use muniment_domain::{investor, money};
 use muniment_workflows::approval::simulation::{self, BalanceChange, ChainTrial, Simulation, Trial, Verdict};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -179,16 +180,15 @@ pub async fn simulation(
     let simulated = app.simulations.simulate(&app.desk, &app.token_views, &found).await?;
     let accounts = accounts(&simulated);
     let mut tx = app.db.read().await?;
-    let holders =
-        Holders { known: investor::names_of_wallets(&mut tx, &accounts).await?, masked: principal.0.is_masked() };
+    let holders = Holders { known: investor::of_wallets(&mut tx, &accounts).await?, masked: principal.0.is_masked() };
     let changes = approval::changes(&mut tx, &found, &accounts).await?;
     let changes = changes.into_iter().map(|change| since(change, &holders)).collect();
-    Ok(Json(View { changes, ..view(&app, simulated, &holders) }))
+    Ok(Json(view(&app, simulated, changes, &holders)))
 }
 
 /// The investors of accounts, as the caller may see them.
 struct Holders {
-    known: HashMap<Address, (String, String)>,
+    known: HashMap<Address, Owner>,
     masked: bool,
 }
 
@@ -196,7 +196,7 @@ impl Holders {
     /// The id and the name.
     fn of(&self, account: Option<Address>) -> (Option<String>, Option<String>) {
         let known = account.and_then(|account| self.known.get(&account).cloned());
-        known.map(|(id, name)| (id, if self.masked { masked_name(&name) } else { name })).unzip()
+        known.map(|o| (o.id, if self.masked { masked_name(&o.legal_name) } else { o.legal_name })).unzip()
     }
 }
 
@@ -215,7 +215,7 @@ fn since(change: Change, holders: &Holders) -> Since {
     Since { what: change.what, account, display_name, changed_at: Instant(change.at) }
 }
 
-fn view(app: &App, simulated: Simulation, holders: &Holders) -> View {
+fn view(app: &App, simulated: Simulation, changes: Vec<Since>, holders: &Holders) -> View {
     let chains: Vec<OnChain> = simulated.trials.into_iter().map(|trial| on_chain(app, trial, holders)).collect();
     let any = |outcome| chains.iter().any(|chain| chain.outcome == outcome);
     let outcome = match &simulated.refused {
@@ -228,7 +228,7 @@ fn view(app: &App, simulated: Simulation, holders: &Holders) -> View {
     };
     let refusal = simulated.refused.map(|(code, detail)| Trouble { code: code.to_owned(), detail: Some(detail) });
     let (tried_at, untried_because) = (Instant(simulated.tried_at), simulated.untried);
-    View { outcome, tried_at, refusal, untried_because, chains, changes: Vec::new() }
+    View { outcome, tried_at, refusal, untried_because, chains, changes }
 }
 
 fn on_chain(app: &App, tried: ChainTrial, holders: &Holders) -> OnChain {

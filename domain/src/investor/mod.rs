@@ -210,34 +210,30 @@ pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
         .ok_or_else(|| Error::refused(Code::NotFound, "You are not an investor."))
 }
 
-/// The investors of these verified wallets, and whether the identity of each is approved now.
-pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, (String, bool)>> {
-    let mut found = HashMap::with_capacity(wallets.len());
-    for portion in portions(tx, wallets) {
-        let rows = sql("select w.address, i.id, i.kyc_status
-            from wallets w join investors i on i.id = w.investor_id
-            where w.verified_at is not null and w.address in (")
-        .list(portion.iter().map(|wallet| Hex(*wallet)))
-        .push(")")
-        .rows::<(Hex<Address>, String, Status)>(tx)
-        .await?;
-        found.extend(rows.into_iter().map(|(address, id, kyc)| (address.0, (id, kyc == Status::Approved))));
-    }
-    Ok(found)
+/// The investor of a verified wallet.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct Owner {
+    pub id: String,
+    pub legal_name: String,
+    /// Whether the identity is approved now.
+    pub is_approved: bool,
 }
 
-/// The ids and legal names of the investors of these verified wallets.
-pub async fn names_of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, (String, String)>> {
+/// The investors of these verified wallets.
+pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Address, Owner>> {
     let mut found = HashMap::with_capacity(wallets.len());
     for portion in portions(tx, wallets) {
-        let rows = sql("select w.address, i.id, i.legal_name
+        let rows = sql("select w.address, i.id, i.legal_name, i.kyc_status
             from wallets w join investors i on i.id = w.investor_id
             where w.verified_at is not null and w.address in (")
         .list(portion.iter().map(|wallet| Hex(*wallet)))
         .push(")")
-        .rows::<(Hex<Address>, String, String)>(tx)
+        .rows::<(Hex<Address>, String, String, Status)>(tx)
         .await?;
-        found.extend(rows.into_iter().map(|(address, id, name)| (address.0, (id, name))));
+        found.extend(rows.into_iter().map(|(address, id, legal_name, kyc)| {
+            (address.0, Owner { id, legal_name, is_approved: kyc == Status::Approved })
+        }));
     }
     Ok(found)
 }

@@ -6,12 +6,13 @@ use std::collections::{BTreeSet, HashMap};
 use alloy_primitives::Address;
 use muniment_domain::db::Tx;
 use muniment_domain::entitlement::Entitlement;
-use muniment_domain::{Code, Error, Result, holding, investor};
+use muniment_domain::investor::{self, Owner};
+use muniment_domain::{Code, Error, Result, holding};
 
 /// The owners and freezes of some payees.
 #[derive(Debug)]
 pub struct Payees {
-    owners: HashMap<Address, (String, bool)>,
+    owners: HashMap<Address, Owner>,
     frozen: BTreeSet<Address>,
 }
 
@@ -41,21 +42,21 @@ impl Payees {
                 "The amount is less than one cent, so there is nothing to pay.",
             ));
         }
-        let Some((owner, approved)) = self.owners.get(&e.payee_address.0) else {
+        let Some(owner) = self.owners.get(&e.payee_address.0) else {
             let detail = format!("The wallet {payee} belongs to no known investor. Its owner must verify it first.");
             return Err(Error::refused(Code::WalletRequired, detail));
         };
-        if !approved {
+        if !owner.is_approved {
             return Err(Error::refused(
                 Code::InvalidState,
-                format!("The identity of {owner} is not approved. Approve it first."),
+                format!("The identity of {} is not approved. Approve it first.", owner.id),
             ));
         }
         if self.frozen.contains(&e.payee_address.0) {
             let detail = format!("The wallet {payee} is frozen. Unfreeze it first, or recover it.");
             return Err(Error::refused(Code::InvalidState, detail));
         }
-        e.investor_id = Some(owner.clone());
+        e.investor_id = Some(owner.id.clone());
         Ok(())
     }
 }
