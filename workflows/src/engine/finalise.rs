@@ -271,9 +271,12 @@ async fn verdict(
     let call = Call { from: receipt.from, to: receipt.to, data: Bytes::from(step.calldata.clone()) };
     let reason = match network.chain.simulate(&call, At::Hash(receipt.block_hash)).await {
         Ok(Simulation::Reverts(revert)) => Some(revert),
-        _ => None,
+        // The end of the block no longer refuses the call, or no node has its state any more.
+        Ok(Simulation::Gas(_)) | Err(Fault::Pruned(_) | Fault::Refused(_) | Fault::NoMethod(_)) => None,
+        Err(fault) => return Err(Failure::of_fault(&fault, Stage::Tracking)),
     };
-    if reason.as_ref().is_some_and(Revert::is_already_executed) {
+    // Without a reason it may be a replay as well.
+    if reason.as_ref().is_none_or(Revert::is_already_executed) {
         match execution::find(engine, network, op, step).await? {
             Executed::Ours(done) => {
                 conclude::adopt(engine, op, step, &done).await?;
@@ -282,7 +285,8 @@ async fn verdict(
             Executed::Other(hash) => {
                 return Ok(Some(Verdict::Undone(Outcome::Foreign, execution::op_id_conflict(step, hash))));
             }
-            Executed::NotFound => return Ok(None),
+            Executed::NotFound if reason.is_some() => return Ok(None),
+            Executed::NotFound => {}
         }
     }
     let message = reason.as_ref().map_or("The transaction reverted.".to_owned(), |r| r.sentence.clone());
