@@ -13,6 +13,7 @@ mod node;
 mod payday;
 mod people;
 mod stage;
+mod stale;
 
 use futures::FutureExt;
 use std::panic::AssertUnwindSafe;
@@ -27,6 +28,8 @@ const LIVES_SQLITE: (u64, u64) = (15, 60);
 const LIVES_POSTGRES: (u64, u64) = (3, 8);
 /// From this number on, every kind of action must have happened at least once.
 const LIVES_COMPLETE: u64 = LIVES_SQLITE.1;
+/// Meetings of two writers.
+const MEETINGS: u64 = 200;
 /// A life at whose end there is something in every book.
 const EVENTFUL: u64 = 1;
 
@@ -77,6 +80,20 @@ fn chain_and_database_agree_after_every_life_on_postgres() {
         });
         lived.unwrap_or_else(|why| panic!("{why}"));
     }
+}
+
+#[test]
+fn of_two_writers_that_read_the_same_row_one_is_refused_on_sqlite() {
+    alone(stale::meet_all("sqlite::memory:", MEETINGS)).unwrap_or_else(|why| panic!("{why}"));
+}
+
+#[test]
+fn of_two_writers_that_read_the_same_row_one_is_refused_on_postgres() {
+    let lived = alone(async {
+        let database = Database::fresh(Engine::Postgres).await;
+        stale::meet_all(&database.url(), MEETINGS).await
+    });
+    lived.unwrap_or_else(|why| panic!("{why}"));
 }
 
 /// Changes of the books past the platform, each with its reverse and what must be said of it.
