@@ -161,6 +161,7 @@ impl Run<'_> {
             5..9 => state.down = None,
             9..12 => state.frozen = None,
             12..15 => self.shared.net().broke = false,
+            17..19 => self.shared.net().keeps_orphans = false,
             15..17 => self.shared.net().set_base_fee(GWEI),
             _ => {}
         }
@@ -198,6 +199,10 @@ impl Run<'_> {
             13 if amount < 120 => {
                 net.hit(Fault::LongGap);
                 net.grow(now, GAP_BLOCKS);
+            }
+            13 if net.has_open_calls() => {
+                net.hit(Fault::LongGapAfterReorg);
+                net.leap_after_reorganisation(now, GAP_BLOCKS);
             }
             13 => net.reorganise(now),
             _ => {

@@ -32,7 +32,8 @@ impl Run<'_> {
             let mut state = self.shared.state();
             state.mood.heal();
             (state.outage, state.down, state.frozen) = (false, None, None);
-            self.shared.net().broke = false;
+            let mut net = self.shared.net();
+            (net.broke, net.keeps_orphans) = (false, false);
         }
         if self.waits {
             // The engine gives up what the market leaves waiting.

@@ -38,6 +38,7 @@ pub struct Step {
     pub state: String,
     pub outcome: Option<String>,
     pub lane: Option<String>,
+    pub tx_hash: Option<String>,
     pub subject: String,
 }
 
@@ -136,7 +137,7 @@ async fn read(stage: &Stage) -> Result<Facts> {
         .await?,
         steps: sql(
             "select s.operation_id as operation, position, name, target, calldata, op_number, payload_hash, state, outcome, \
-             s.lane_id as lane, o.subject_id as subject from operation_steps s join operations o on o.id = s.operation_id \
+             s.lane_id as lane, s.tx_hash, o.subject_id as subject from operation_steps s join operations o on o.id = s.operation_id \
              order by s.operation_id, position",
         )
         .rows(tx)

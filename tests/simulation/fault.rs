@@ -39,6 +39,8 @@ faults! {
     ForgedReceipt,
     /// A receipt without its events, that of a success.
     NoLogs,
+    /// The receipt of a transaction whose block was replaced.
+    OrphanReceipt,
     /// A block without one of its transactions.
     ShortBody,
     /// A newest block far above every other.
@@ -113,6 +115,8 @@ faults! {
     ClockBack,
     /// More blocks pass at once than are walked one by one.
     LongGap,
+    /// The same, after blocks that were already followed are replaced.
+    LongGapAfterReorg,
     /// Each process has a key that the other does not have.
     KeysApart,
     /// A process starts without a key that it had.

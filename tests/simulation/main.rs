@@ -55,7 +55,7 @@ const SEEDS_ON_SERVER: (u64, u64) = (30, 300);
 const THREADS: usize = 2;
 /// The stack of a thread that runs seeds: one move is made inside a question of another one, and unoptimised futures are large.
 const STACK_BYTES: usize = 32 << 20;
-/// So many failing seeds are told; more would only repeat them.
+/// So many failing seeds are told, unless `MUNIMENT_FAILURES` says otherwise; more would only repeat them.
 const FAILURES_MAX: usize = 5;
 
 static TOTALS: Totals = Totals::new();
@@ -116,6 +116,7 @@ fn pin(thread: usize) {
 
 /// Runs the seeds of a campaign and prints how long they took.
 fn run_seeds(engine: Engine, first: u64, count: u64) {
+    let failures_max = from_environment("MUNIMENT_FAILURES").map_or(FAILURES_MAX, |most| most as usize);
     let (next, failures, started) = (AtomicU64::new(first), Mutex::new(Vec::new()), Instant::now());
     std::thread::scope(|scope| {
         for thread in 0..THREADS {
@@ -128,7 +129,7 @@ fn run_seeds(engine: Engine, first: u64, count: u64) {
                 let mut stage = runtime.block_on(Stage::open(engine));
                 loop {
                     let number = next.fetch_add(1, Ordering::Relaxed);
-                    if number >= first + count || failures.lock().unwrap().len() >= FAILURES_MAX {
+                    if number >= first + count || failures.lock().unwrap().len() >= failures_max {
                         return;
                     }
                     if let Err(story) = runtime.block_on(run_seed(&stage, number, None, false)) {

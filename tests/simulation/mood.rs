@@ -33,13 +33,15 @@ pub struct Mood {
     odds: Vec<(Fault, f64)>,
     /// The endpoint that lies, where another one can be asked for the truth.
     liar: Option<usize>,
+    /// The endpoint whose receipts hide what happened: with a quorum of one as well, no operation fails on one endpoint's word.
+    denier: usize,
     seed: Seed,
 }
 
 impl Mood {
     /// Everybody is well.
     pub fn none() -> Self {
-        Self { odds: Vec::new(), liar: None, seed: Seed::new(0) }
+        Self { odds: Vec::new(), liar: None, denier: 0, seed: Seed::new(0) }
     }
 
     /// Draws the faults of a seed. Lies that no one could find out are left out.
@@ -50,7 +52,7 @@ impl Mood {
                 odds.push((*fault, most * (1 + seed.below(4)) as f64 / 4.0));
             }
         }
-        Self { odds, liar, seed: Seed::new(seed.draw()) }
+        Self { odds, liar, denier: liar.unwrap_or(seed.below(2) as usize), seed: Seed::new(seed.draw()) }
     }
 
     /// From now on everybody is well.
@@ -107,7 +109,7 @@ impl Mood {
         answer: Answer,
         net: &mut Net,
     ) -> Answer {
-        let lies = self.liar == Some(endpoint);
+        let (lies, denies) = (self.liar == Some(endpoint), self.denier == endpoint);
         let answer = match method {
             "eth_getBlockByNumber" => answer.map(|block| self.twist_block(endpoint, params, block, net)),
             _ => answer,
@@ -118,9 +120,12 @@ impl Mood {
                 net.hit(Fault::ForgedReceipt);
                 return answer.map(|receipts| each(receipts, forge));
             }
-            "eth_getTransactionReceipt" | "eth_getBlockReceipts" if lies && self.strikes(Fault::NoLogs) => {
+            "eth_getTransactionReceipt" | "eth_getBlockReceipts" if denies && self.strikes(Fault::NoLogs) => {
                 net.hit(Fault::NoLogs);
                 return answer.map(|receipts| each(receipts, |receipt| receipt["logs"] = json!([])));
+            }
+            "eth_getTransactionReceipt" if answer == Ok(Value::Null) && net.keeps_orphans => {
+                return Ok(net.orphan_receipt(&params[0]));
             }
             "eth_getTransactionReceipt" | "eth_getBlockReceipts" | "eth_getBlockByNumber" | "eth_getLogs" => {
                 Fault::NullAnswer

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use alloy::primitives::{Address, B256, U256, keccak256};
+use serde_json::{Value, json};
 use world::Seed;
 
 use crate::block::{Block, Receipt, Tx};
@@ -19,6 +20,10 @@ pub struct Net {
     /// The canonical chain; the index is the height.
     pub blocks: Vec<Arc<Block>>,
     pub pool: BTreeMap<(Address, u64), Arc<Tx>>,
+    /// The blocks that were replaced.
+    orphans: Vec<Arc<Block>>,
+    /// Whether the nodes keep the receipts of replaced blocks.
+    pub keeps_orphans: bool,
     /// Every transaction that ever reached a node: each may turn up again while its nonce is free.
     pub seen: BTreeMap<B256, Arc<Tx>>,
     /// The height that was announced as final; what is there never moves.
@@ -62,6 +67,8 @@ impl Net {
         };
         Self {
             blocks: vec![Arc::new(genesis)],
+            orphans: Vec::new(),
+            keeps_orphans: false,
             pool: BTreeMap::new(),
             seen: BTreeMap::new(),
             last: 0,
@@ -77,6 +84,17 @@ impl Net {
             parts: BTreeSet::new(),
             lift_caps: false,
         }
+    }
+
+    /// The receipt of a transaction in the last of its replaced blocks.
+    pub fn orphan_receipt(&mut self, hash: &Value) -> Value {
+        let found = self.orphans.iter().rev().find_map(|block| {
+            block.receipts.iter().find(|receipt| json!(receipt.tx.hash) == *hash).map(|receipt| block.receipt(receipt))
+        });
+        if found.is_some() {
+            self.hit(Fault::OrphanReceipt);
+        }
+        found.unwrap_or_default()
     }
 
     /// The canonical chain in words, to find the cause of a failure.
@@ -239,6 +257,29 @@ impl Net {
         self.last = self.last.max(number.saturating_sub(self.lag));
     }
 
+    /// Whether a transaction of ours is in the pool or in a block that can still be replaced.
+    pub fn has_open_calls(&self) -> bool {
+        let open = self.blocks.iter().skip(self.last as usize + 1).flat_map(|block| &block.receipts);
+        open.map(|receipt| &receipt.tx).chain(self.pool.values()).any(|tx| tx.ours)
+    }
+
+    /// More blocks pass than are walked one by one, after all blocks that are not final were taken back. Their transactions wait in the pool again.
+    pub fn leap_after_reorganisation(&mut self, now: u64, count: u64) {
+        self.mine(now, 1.0);
+        for receipt in self.take_back(self.head().number - self.last).iter().flat_map(|block| &block.receipts) {
+            self.pool.entry((receipt.tx.from, receipt.tx.nonce)).or_insert(receipt.tx.clone());
+        }
+        self.keeps_orphans = true;
+        self.grow(now, count);
+    }
+
+    /// Takes away the newest blocks.
+    fn take_back(&mut self, depth: u64) -> Vec<Arc<Block>> {
+        let gone = self.blocks.split_off(self.blocks.len() - depth as usize);
+        self.orphans.extend(gone.iter().cloned());
+        gone
+    }
+
     /// Replaces the newest blocks by others. Their transactions go back to the pool, or nowhere.
     pub fn reorganise(&mut self, now: u64) {
         let depth = self.head().number - self.last;
@@ -246,8 +287,7 @@ impl Net {
             return;
         }
         let depth = 1 + self.seed.below(depth);
-        let keep = self.blocks.len() - depth as usize;
-        let gone = self.blocks.split_off(keep);
+        let gone = self.take_back(depth);
         let mut lost = false;
         for receipt in gone.iter().flat_map(|b| &b.receipts) {
             self.hit(Fault::Reorg);

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::block::Receipt;
 use crate::facts::Facts;
 pub use crate::facts::facts;
 use crate::ledger::AGENT;
@@ -35,6 +36,7 @@ impl Oracle {
         steps_in_order(facts)?;
         legal_history(facts)?;
         confirmed_is_executed(facts, net)?;
+        reverted_is_not_executed(facts, net)?;
         sent_once(net)?;
         domain_follows(facts)?;
         held_is_issued(facts, net)
@@ -155,6 +157,17 @@ fn confirmed_is_executed(facts: &Facts, net: &Net) -> Broken {
     Ok(())
 }
 
+/// No step counts as reverted whose own transaction had its effect, or was refused because another one had it before.
+fn reverted_is_not_executed(facts: &Facts, net: &Net) -> Broken {
+    for step in facts.steps.iter().filter(|s| s.outcome.as_deref() == Some("reverted")) {
+        let own = final_calls(net).find(|r| step.tx_hash.as_ref() == Some(&format!("{:#x}", r.tx.hash)));
+        if own.is_some_and(|r| r.success || is_replayed(r)) && step.is_executed(net.settled()) {
+            return Err(format!("step {} of {} counts as reverted, and it is executed", step.position, step.operation));
+        }
+    }
+    Ok(())
+}
+
 /// What is final has its confirmed operation; what a person gave up has no effect of ours.
 fn executed_is_confirmed(facts: &Facts, net: &Net) -> Broken {
     let by_agent: BTreeSet<_> =
@@ -185,13 +198,11 @@ fn executed_is_confirmed(facts: &Facts, net: &Net) -> Broken {
 
 /// The nonce alone keeps a call from being executed twice: the contract's own lock is never what saved us.
 fn sent_once(net: &Net) -> Broken {
-    let call = |r: &crate::block::Receipt| (r.tx.to, r.tx.data.clone());
+    let call = |r: &Receipt| (r.tx.to, r.tx.data.clone());
     let by_agent: BTreeSet<_> = final_calls(net).filter(|r| r.tx.from == AGENT).map(call).collect();
     let mut done = BTreeSet::new();
     for receipt in final_calls(net).filter(|r| r.tx.ours && !r.tx.data.is_empty()) {
-        let replayed =
-            !receipt.success && muniment_activities::revert::decode(&receipt.revert).name == "OperationReplayed";
-        let counts = receipt.success || replayed;
+        let counts = receipt.success || is_replayed(receipt);
         if counts && !by_agent.contains(&call(receipt)) && !done.insert(call(receipt)) {
             return Err(format!("{} executes a second time what was executed before", receipt.tx.hash));
         }
@@ -199,7 +210,12 @@ fn sent_once(net: &Net) -> Broken {
     Ok(())
 }
 
-fn final_calls(net: &Net) -> impl Iterator<Item = &crate::block::Receipt> {
+/// Whether the contract refused it because its operation id was executed before.
+fn is_replayed(receipt: &Receipt) -> bool {
+    !receipt.success && muniment_activities::revert::decode(&receipt.revert).name == "OperationReplayed"
+}
+
+fn final_calls(net: &Net) -> impl Iterator<Item = &Receipt> {
     net.blocks.iter().take(net.last as usize + 1).flat_map(|b| &b.receipts)
 }
 

@@ -7,10 +7,11 @@ use std::fmt::{Debug, Write};
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber, span};
 
-/// The error of [`crate::stage::Stage`]'s own trigger.
+/// The errors of [`crate::stage::Stage`]'s own triggers.
 pub const STOPPED_LANE_SIGNED: &str = "a stopped lane signed";
+pub const STALE_VERSION: &str = "a row was written that had changed since it was read";
 /// Unique constraints and triggers of both databases.
-const MARKS: [&str; 3] = ["UNIQUE constraint failed", "duplicate key value", STOPPED_LANE_SIGNED];
+const MARKS: [&str; 4] = ["UNIQUE constraint failed", "duplicate key value", STOPPED_LANE_SIGNED, STALE_VERSION];
 
 thread_local! {
     static REFUSED: RefCell<Option<String>> = const { RefCell::new(None) };

@@ -222,6 +222,10 @@ impl<'a> Run<'a> {
     /// One move of one worker, with whatever happens in the middle of it.
     pub async fn act(&mut self, index: usize, order: Move) -> std::result::Result<(), String> {
         let label = format!("worker {index}: {order:?}");
+        if matches!(order, Move::Retry(_)) {
+            // A new cycle forgets the outcome of the one before.
+            self.inspect().await?;
+        }
         let (same, is_limited, keeps) = (order.clone(), order.is_limited(), matches!(order, Move::Keep));
         let Some(running) = self.workers[index].start(order) else { return Ok(()) };
         let other = self.arrange(1 - index, same, is_limited).await;
@@ -341,9 +345,10 @@ impl<'a> Run<'a> {
             return Err(format!("no guard saw it, only the database: {refused}"));
         }
         let wrote = plan::seen().iter().any(|(_, when)| *when == When::After);
-        if !wrote || !self.oracle.wants_to_look() {
-            return Ok(());
-        }
+        if wrote && self.oracle.wants_to_look() { self.inspect().await } else { Ok(()) }
+    }
+
+    async fn inspect(&mut self) -> std::result::Result<(), String> {
         let facts = oracle::facts(self.stage).await;
         let mut net = self.shared.net();
         net.busy = facts.live() > 0;

@@ -20,7 +20,7 @@ use muniment_domain::{Result, investor, migrate};
 use sqlx::{PgPool, SqlitePool};
 use world::{Cluster, Engine, Postgres, Seed};
 
-use crate::refused::STOPPED_LANE_SIGNED;
+use crate::refused::{STALE_VERSION, STOPPED_LANE_SIGNED};
 
 pub const CHAIN: i64 = 31_337;
 /// The second at which every seed begins.
@@ -57,7 +57,7 @@ impl Stage {
         migrate::run(&db).await.expect("migrations");
         muniment_workflows::engine::queue::migrate(&db).await.expect("the queue's migrations");
         if let Pools::Sqlite { write, .. } = db.pools() {
-            watch_lanes(write).await;
+            watch(write).await;
         }
         let empty = empty(&db).await;
         let key = |n: u8| Signer::raw(B256::repeat_byte(n), Profile::Development).expect("a key of the curve");
@@ -196,14 +196,17 @@ async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<D
     offering::insert(tx, &offered).await
 }
 
-/// A person stops a lane between the engine's look at it and the commit that signs: then nothing may be signed.
-async fn watch_lanes(write: &SqlitePool) {
-    let watch = format!(
+/// What the guards of the engine must see before the database does: a person stops a lane between the engine's look at it and the commit
+/// that signs, or a row is written over a change that its writer has not read.
+async fn watch(write: &SqlitePool) {
+    let watches = format!(
         "create trigger lanes_are_watched before insert on attempts
          when new.kind = 'original' and (select mode from lanes where id = new.lane_id) <> 'active'
-         begin select raise(abort, '{STOPPED_LANE_SIGNED}'); end"
+         begin select raise(abort, '{STOPPED_LANE_SIGNED}'); end;
+         create trigger versions_are_watched before update of version on operations when new.version <> old.version + 1
+         begin select raise(abort, '{STALE_VERSION}'); end;"
     );
-    sqlx::raw_sql(sqlx::AssertSqlSafe(watch)).execute(write).await.expect("a trigger");
+    sqlx::raw_sql(sqlx::AssertSqlSafe(watches)).execute(write).await.expect("triggers");
 }
 
 /// The statements that empty every table. The audit log's refuse it, until a worker starts and puts that up again.
