@@ -38,7 +38,7 @@ fn operations(series: Series, count: u64) -> String {
     for_each(count, insert, &select)
 }
 
-fn parts(series: Series, count: u64) -> [String; 5] {
+fn parts(series: Series, count: u64) -> [String; 6] {
     let (lane, at) = (format!("'{}'", lane_id(series)), format!("'{LONG_AGO}'"));
     // As long as the bytes of a deployment; nothing reads them.
     let bytes = format!("'\\x{}'", "07".repeat(356));
@@ -63,9 +63,12 @@ fn parts(series: Series, count: u64) -> [String; 5] {
              1, 'submitted', 'confirmed', {at}, 'engine', 'final on the chain' {each}"
         ),
         format!(
-            "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) select 'evt' || substr(o.id, 3), \
-             'operation.confirmed', 'operation', o.id, 3, '{{\"type\":\"deploy_token\"}}', {at} {each}"
+            "insert into events (id, type, subject_type, subject_id, sequence, data, created_at, position) select 'evt' || \
+             substr(o.id, 3), 'operation.confirmed', 'operation', o.id, 3, '{{\"type\":\"deploy_token\"}}', {at}, \
+             (select position from event_counters) + {nonce} {each}"
         ),
+        // They were fanned out long ago.
+        format!("update event_counters set position = position + {count}"),
         format!(
             "insert into idempotency_keys (principal, method, path, key, fingerprint, status, body, created_at) select 'usr_old', \
              'POST', '/blockchain/deploy-token', o.id, '7', 202, '{{}}', {at} {each}"
