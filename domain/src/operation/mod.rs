@@ -18,6 +18,7 @@ use sqlx::types::Json;
 
 pub use attention::{Attention, attention};
 pub use history::{Transition, history};
+pub use kind::Kind;
 pub use list::{
     WAITS_FOR_LANE, asleep, by_batch, find, find_live, find_same_call, last_of_batch, parked, unfinished_overdue,
     waiting_for, waiting_for_lane,
@@ -32,48 +33,6 @@ pub use transition::{resolve, save, transition};
 use crate::Error;
 use crate::column::{Dec, Hex};
 pub use crate::step::UNREADABLE;
-
-crate::words! {
-    /// The kind of an operation.
-    Kind {
-        /// Deploys the token of an offering with its caps.
-        DeployToken = "deploy_token",
-        /// Whitelists, mints and locks for one page of holders.
-        Mint = "mint",
-        /// Freezes an address.
-        Freeze = "freeze",
-        /// Unfreezes an address.
-        Unfreeze = "unfreeze",
-        /// Locks units of a holder.
-        Lock = "lock",
-        /// Removes expired locks.
-        Unlock = "unlock",
-        /// Restricts a partition.
-        RestrictPartition = "restrict_partition",
-        /// Lifts the restriction of a partition.
-        UnrestrictPartition = "unrestrict_partition",
-        /// Moves units of a frozen holder.
-        ForceTransfer = "force_transfer",
-        /// Moves a lost wallet to a replacement.
-        Recover = "recover",
-        /// Takes the retirement of a recovered wallet back.
-        Reinstate = "reinstate",
-        /// Burns units of a holder.
-        Redeem = "redeem",
-        /// Ends a lock before its time.
-        ReleaseLock = "release_lock",
-        /// Pauses a token.
-        Pause = "pause",
-        /// Ends the pause of a token.
-        Unpause = "unpause",
-        /// Pays holders directly.
-        Payout = "payout",
-        /// Pays holders through the distributor contract.
-        DistributorPayout = "distributor_payout",
-        /// Declares the hash of an audit report.
-        AuditDeclaration = "audit_declaration",
-    }
-}
 
 crate::words! {
     /// How an operator closed an operation that the engine could not finish.
