@@ -107,3 +107,26 @@ async fn a_turn_that_hangs_is_given_up_and_the_next_one_follows_the_chain() {
     assert_eq!(site.count(&format!("chains where head_number = {head}")).await, 1);
     engine.db.close().await;
 }
+
+// On one thread, which sees every call of the engine.
+#[tokio::test]
+async fn a_part_that_panics_ends_the_engine_with_its_reason() {
+    let site = Installation::new(Database::fresh(Engine::Sqlite).await, Mining::Quick, &[Terms::free(1)]).await;
+    let fixture = site.engine_fixture(|_| {}).await;
+    site.until("the chain is followed", async || {
+        fixture.engine.network(CHAIN_ID).unwrap().followed_here.load(Ordering::SeqCst)
+    })
+    .await;
+
+    let has_panicked = AtomicBool::new(false);
+    let panics_once: Visitor = Arc::new(move |call| {
+        let panics = call == Call::Begin && !has_panicked.swap(true, Ordering::SeqCst);
+        assert!(!panics, "the clock of the machine is gone");
+        None
+    });
+    meanwhile::visit(Some(panics_once));
+    let failure = fixture.failure().await.to_string();
+    meanwhile::visit(None);
+    assert!(failure.contains("a part of the engine panicked"), "{failure}");
+    assert!(failure.contains("the clock of the machine is gone"), "{failure}");
+}

@@ -117,6 +117,13 @@ impl EngineFixture {
         }
     }
 
+    /// Why the engine ended, which nobody has told to.
+    pub async fn failure(self) -> Error {
+        let ended = self.task.await.unwrap();
+        self.engine.db.close().await;
+        ended.unwrap_err()
+    }
+
     /// Stops the engine after its current moves and closes the database.
     pub async fn close(self) {
         let db = self.engine.db.clone();

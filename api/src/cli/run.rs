@@ -190,3 +190,39 @@ pub fn chains(config: &Config) -> Result<Vec<(Chain, Vec<Signer>)>, Failure> {
     }
     Ok(chains)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn running() -> Running {
+        Running { set: JoinSet::new(), stop: CancellationToken::new(), drain: Duration::from_secs(60) }
+    }
+
+    #[tokio::test]
+    async fn a_role_that_fails_stops_the_others_and_its_reason_is_told() {
+        let mut running = running();
+        let stop = running.stop();
+        let stopped = stop.clone();
+        running.add("api", async move {
+            stopped.cancelled().await;
+            Err(Failure::new("it only ends because of the other role"))
+        });
+        running.add("worker", async { Err(Failure::new("the queue is broken")) });
+        let failure = running.until_told().await.unwrap_err();
+        assert_eq!(failure.to_string(), "The role worker failed: the queue is broken");
+        assert!(stop.is_cancelled());
+    }
+
+    #[tokio::test]
+    async fn a_role_that_panics_or_only_ends_is_a_failure_as_well() {
+        let mut panicked = running();
+        panicked.add("worker", async { panic!("the reason") });
+        let failure = panicked.until_told().await.unwrap_err().to_string();
+        assert!(failure.starts_with("A role panicked: ") && failure.contains("the reason"), "{failure}");
+
+        let mut ended = running();
+        ended.add("mail", async { Ok(()) });
+        assert_eq!(ended.until_told().await.unwrap_err().to_string(), "The role mail stopped unexpectedly.");
+    }
+}
