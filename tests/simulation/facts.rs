@@ -88,6 +88,8 @@ pub struct Facts {
     /// By offering and wallet.
     pub holdings: BTreeMap<(String, String), u128>,
     pub halted: Option<String>,
+    /// A step that is included where another block is followed, or none.
+    pub misplaced: Option<String>,
 }
 
 /// The rows of a failed seed, to find its cause.
@@ -160,6 +162,13 @@ async fn read(stage: &Stage) -> Result<Facts> {
             .collect(),
         tokens: sql("select id, token_address from offerings order by id").rows(tx).await?,
         holdings: holdings.into_iter().map(|(offering, wallet, units)| ((offering, wallet), number(units))).collect(),
+        misplaced: sql(
+            "select s.operation_id from operation_steps s join chains c on c.chain_id = s.chain_id \
+             left join chain_blocks b on b.chain_id = s.chain_id and b.number = s.block_number \
+             where s.state = 'included' and s.nonce is not null and (s.block_hash <> b.hash or s.block_number > c.head_number)",
+        )
+        .optional_scalar(tx)
+        .await?,
         halted: sql("select halted_reason from chains where halted_reason is not null").optional_scalar(tx).await?,
     })
 }

@@ -12,6 +12,8 @@ use crate::fault::{Fault, Hits};
 use crate::ledger::{AGENT, Ledger};
 
 pub const GWEI: u128 = 1_000_000_000;
+/// Moves of both workers, which may all be needed until one of them sees the new branch.
+const LOOKS_AFTER_REORG: u8 = 6;
 /// A base fee above the cap of every seed.
 const DEAR: u128 = 60 * GWEI;
 
@@ -24,6 +26,8 @@ pub struct Net {
     orphans: Vec<Arc<Block>>,
     /// Whether the nodes keep the receipts of replaced blocks.
     pub keeps_orphans: bool,
+    /// After so many more moves that follow the chain the oracle looks at once: a worker may have undone replaced blocks.
+    pub looks: u8,
     /// Every transaction that ever reached a node: each may turn up again while its nonce is free.
     pub seen: BTreeMap<B256, Arc<Tx>>,
     /// The height that was announced as final; what is there never moves.
@@ -69,6 +73,7 @@ impl Net {
             blocks: vec![Arc::new(genesis)],
             orphans: Vec::new(),
             keeps_orphans: false,
+            looks: 0,
             pool: BTreeMap::new(),
             seen: BTreeMap::new(),
             last: 0,
@@ -277,6 +282,7 @@ impl Net {
     fn take_back(&mut self, depth: u64) -> Vec<Arc<Block>> {
         let gone = self.blocks.split_off(self.blocks.len() - depth as usize);
         self.orphans.extend(gone.iter().cloned());
+        self.looks = LOOKS_AFTER_REORG;
         gone
     }
 

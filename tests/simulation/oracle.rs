@@ -34,9 +34,10 @@ impl Oracle {
         one_operation_a_nonce(facts)?;
         no_gap(facts, net)?;
         steps_in_order(facts)?;
+        included_where_followed(facts)?;
         legal_history(facts)?;
         confirmed_is_executed(facts, net)?;
-        reverted_is_not_executed(facts, net)?;
+        reverted_is_reverted(facts, net)?;
         sent_once(net)?;
         domain_follows(facts)?;
         held_is_issued(facts, net)
@@ -127,6 +128,14 @@ fn steps_in_order(facts: &Facts) -> Broken {
     Ok(())
 }
 
+/// A reorganisation takes back every inclusion in the blocks that it replaces.
+fn included_where_followed(facts: &Facts) -> Broken {
+    match &facts.misplaced {
+        Some(operation) => Err(format!("a step of {operation} is included in a block that is not followed")),
+        None => Ok(()),
+    }
+}
+
 fn legal_history(facts: &Facts) -> Broken {
     for op in &facts.operations {
         let mut stands: Option<&str> = None;
@@ -157,10 +166,13 @@ fn confirmed_is_executed(facts: &Facts, net: &Net) -> Broken {
     Ok(())
 }
 
-/// No step counts as reverted whose own transaction had its effect, or was refused because another one had it before.
-fn reverted_is_not_executed(facts: &Facts, net: &Net) -> Broken {
+/// No step counts as reverted whose own transaction had its effect, was refused because another one had it before, or is a cancel.
+fn reverted_is_reverted(facts: &Facts, net: &Net) -> Broken {
     for step in facts.steps.iter().filter(|s| s.outcome.as_deref() == Some("reverted")) {
         let own = final_calls(net).find(|r| step.tx_hash.as_ref() == Some(&format!("{:#x}", r.tx.hash)));
+        if own.is_some_and(|r| r.tx.data.is_empty()) {
+            return Err(format!("step {} of {} counts as reverted, and was cancelled", step.position, step.operation));
+        }
         if own.is_some_and(|r| r.success || is_replayed(r)) && step.is_executed(net.settled()) {
             return Err(format!("step {} of {} counts as reverted, and it is executed", step.position, step.operation));
         }

@@ -226,6 +226,7 @@ impl<'a> Run<'a> {
             // A new cycle forgets the outcome of the one before.
             self.inspect().await?;
         }
+        let follows = matches!(order, Move::Follow | Move::Keep);
         let (same, is_limited, keeps) = (order.clone(), order.is_limited(), matches!(order, Move::Keep));
         let Some(running) = self.workers[index].start(order) else { return Ok(()) };
         let other = self.arrange(1 - index, same, is_limited).await;
@@ -244,7 +245,18 @@ impl<'a> Run<'a> {
             self.workers[index].begin_again().await;
         }
         self.judge(index, &label, ended)?;
+        if follows && self.takes_a_look() {
+            return self.inspect().await;
+        }
         self.look().await
+    }
+
+    /// Whether the chain was reorganised so lately that the move before may have seen it.
+    fn takes_a_look(&self) -> bool {
+        let mut net = self.shared.net();
+        let looks = net.looks > 0;
+        net.looks = net.looks.saturating_sub(1);
+        looks
     }
 
     /// What will happen at one of the move's questions to the chain, or at one of its calls of the database.
