@@ -65,6 +65,26 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 0);
     }
 
+    async fn a_cancel_that_waits_is_raised_and_stays_a_cancel(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        for (key, value) in [("bump_after_seconds", "1"), ("bump_percent", "30"), ("stuck_after_seconds", "3600")] {
+            site.config.chain(key, value);
+        }
+        let server = site.start().await;
+        let deploy = server.deploy("deploy", &site.offerings[0]).await.text("/id");
+        site.all_in_pool(1).await;
+        assert_eq!(server.act("noop", &deploy, "cancel", lane_mode("noop")).await.status, 202);
+        site.until("the cancel is raised", async || {
+            site.mine_above_offers().await;
+            site.count("attempts where kind = 'cancel' and sends > 0").await > 1
+        })
+        .await;
+        site.anvil.set_base_fee(1).await;
+        site.finalised().await;
+        assert_eq!(server.state(&deploy).await, ("failed".to_owned(), "cancelled_by_operator".to_owned()));
+        assert_eq!(site.exactly_once().await.deployed, 0);
+    }
+
     async fn a_speed_up_keeps_the_nonce_and_is_stored_before_it_is_sent(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.config.chain("bump_after_seconds", "3600");

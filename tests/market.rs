@@ -46,6 +46,34 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, 1);
     }
 
+    async fn a_fee_that_no_node_tells_makes_no_dead_letter(database: Database) {
+        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 3);
+        site.config.node(proxy.url());
+        site.impatient();
+        let server = site.start().await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.all_in_pool(1).await;
+        let unknown = Fault::Error(-32000, "internal error".to_owned());
+        let rule = proxy.add(Rule::new(unknown).on(&["eth_feeHistory"]));
+        // Blocks pass, none of which the transaction can pay.
+        site.until("the fee is asked for again and again", async || {
+            site.anvil.set_base_fee(400_000_000_000).await;
+            site.anvil.mine(1).await;
+            proxy.hits(rule) > 10
+        })
+        .await;
+        assert_eq!(site.statuses().await, [["submitted", "1"]]);
+        assert_eq!(site.count("attempts").await, 1);
+        // The next block includes it, before it could be given up at the cap.
+        site.anvil.set_base_fee(1).await;
+        site.all_in_pool(1).await;
+        site.anvil.mine(1).await;
+        proxy.heal();
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
     async fn a_base_fee_above_the_cap_is_shown_and_waited_for(database: Database) {
         let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
         site.config.chain("max_fee_per_gas_gwei_cap", "20");
