@@ -8,6 +8,9 @@ use crate::installation::{Installation, Server, Terms, signer_of};
 use crate::operator::stuck_lanes;
 
 const SENT: &str = "attempts where sends > 0";
+/// Submitted, without a transaction on the chain and without a next time.
+const ASLEEP: &str = "operations o where status = 'submitted' and next_action_at is null and not exists (
+    select 1 from operation_steps s where s.operation_id = o.id and s.state in ('signed', 'included'))";
 const ADOPTED: &str = "operation_steps where state = 'included' and nonce is null";
 
 /// Sets the cursor to the node's head, as if every block up to it had been walked.
@@ -161,6 +164,8 @@ on_both_databases! {
         // The block of the transaction may not have been followed before it was replaced. Then the final block of its height shows it.
         site.anvil.mine(3).await;
         site.until("the adoption is withdrawn", async || site.count(ADOPTED).await == 0).await;
+        // The commit that took it back also woke the operation, which does not wait for the sweep to miss it.
+        assert_eq!(site.count(ASLEEP).await, 0);
         site.finalised().await;
         let report = site.exactly_once().await;
         assert_eq!((report.minted, report.attention), (1, 0));
