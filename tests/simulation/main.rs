@@ -47,7 +47,7 @@ use crate::stage::Stage;
 use crate::trace::Trace;
 
 /// Number of seeds, unless `MUNIMENT_SEEDS` says otherwise: in every run, and in the whole campaign.
-const SEEDS: (u64, u64) = (1_500, 10_000);
+const SEEDS: (u64, u64) = (1_000, 10_000);
 /// Number of seeds that aim at a crash which no seed of the campaign met: in every run, and in the whole campaign.
 const AIMED_SEEDS_MAX: (u64, u64) = (60, 2_000);
 /// Number of seeds on PostgreSQL.
