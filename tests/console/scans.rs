@@ -46,6 +46,16 @@ const NARROW: &[(&str, &str)] = &[
     ("select nonce from attempts where lane_id = $1 and open order by nonce limit 1", "attempts_open"),
     ("select * from attempts where lane_id = $1 and open order by nonce, number", "attempts_open"),
     (
+        "select * from operations where next_action_at is not null and (next_action_at <= $1 or next_action_at > $2) \
+         and status || '' in ('pending', 'submitted') order by next_action_at limit $3",
+        "operations_due",
+    ),
+    (
+        "select id from operations where status = 'pending' and blocked_reason = 'lane_full' and chain_id = $1 \
+         order by id limit $2",
+        "operations_in_line",
+    ),
+    (
         "select * from operations where kind in ('mint') and offering_id = $1 order by id desc limit 5",
         "operations_by_offering",
     ),

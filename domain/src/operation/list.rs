@@ -39,9 +39,10 @@ pub const WAITS_FOR_LANE: &str = "lane_full";
 /// Operations that wait for room in a lane of this chain, oldest first. Operations that are bound to one of the full lanes are left
 /// out, so that they do not block the others.
 pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {
+    // The reason is part of the text, because it names the partial index.
     let mut waiting = sql("select id from operations where status = 'pending'")
-        .with(" and chain_id = ", chain_id)
-        .with(" and blocked_reason = ", WAITS_FOR_LANE);
+        .push(format!(" and blocked_reason = '{WAITS_FOR_LANE}'"))
+        .with(" and chain_id = ", chain_id);
     if !full.is_empty() {
         waiting = waiting.push(" and (lane_id is null or lane_id not in (").list(full).push("))");
     }
@@ -92,8 +93,9 @@ pub async fn unfinished_overdue(
     far: DateTime<Utc>,
     limit: i64,
 ) -> Result<Vec<Operation>> {
+    // No plain condition on the status: SQLite would take its index, and read all parked operations.
     sql("select * from operations
-         where status in :live and (next_action_at <= $1 or next_action_at > $2)
+         where next_action_at is not null and (next_action_at <= $1 or next_action_at > $2) and status || '' in :live
          order by next_action_at limit $3")
     .words(":live", &Status::LIVE)
     .bind((now, far, limit))
