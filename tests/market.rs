@@ -4,9 +4,21 @@ use std::time::Duration;
 
 use world::{Database, Engine, Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
-use crate::installation::{Installation, Terms, signer_of};
+use crate::installation::{Installation, Server, Terms, signer_of};
 
 const ETHER: u64 = 1_000_000_000_000_000_000;
+
+/// A deployment that is sent and in no block yet, with short limits, behind a proxy.
+async fn sent_through_proxy(database: Database) -> (Installation, FaultProxy, Server) {
+    let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+    let proxy = FaultProxy::start(site.anvil.url(), 3);
+    site.config.node(proxy.url());
+    site.impatient();
+    let server = site.start().await;
+    server.deploy("deploy", &site.offerings[0]).await;
+    site.all_in_pool(1).await;
+    (site, proxy, server)
+}
 
 on_both_databases! {
     async fn an_unfunded_signer_makes_no_dead_letter(database: Database) {
@@ -28,13 +40,7 @@ on_both_databases! {
     }
 
     async fn an_outage_makes_no_dead_letter(database: Database) {
-        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
-        let proxy = FaultProxy::start(site.anvil.url(), 3);
-        site.config.node(proxy.url());
-        site.impatient();
-        let server = site.start().await;
-        server.deploy("deploy", &site.offerings[0]).await;
-        site.all_in_pool(1).await;
+        let (site, proxy, _server) = sent_through_proxy(database).await;
         let rule = proxy.add(Rule::new(Fault::Status(503)));
         // Several times what makes a transaction stuck while blocks are seen.
         tokio::time::sleep(Duration::from_secs(6)).await;
@@ -47,19 +53,12 @@ on_both_databases! {
     }
 
     async fn a_fee_that_no_node_tells_makes_no_dead_letter(database: Database) {
-        let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
-        let proxy = FaultProxy::start(site.anvil.url(), 3);
-        site.config.node(proxy.url());
-        site.impatient();
-        let server = site.start().await;
-        server.deploy("deploy", &site.offerings[0]).await;
-        site.all_in_pool(1).await;
+        let (site, proxy, _server) = sent_through_proxy(database).await;
         let unknown = Fault::Error(-32000, "internal error".to_owned());
         let rule = proxy.add(Rule::new(unknown).on(&["eth_feeHistory"]));
         // Blocks pass, none of which the transaction can pay.
         site.until("the fee is asked for again and again", async || {
-            site.anvil.set_base_fee(400_000_000_000).await;
-            site.anvil.mine(1).await;
+            site.mine_above_offers().await;
             proxy.hits(rule) > 10
         })
         .await;
