@@ -246,7 +246,7 @@ impl<'a> Run<'a> {
         }
         self.judge(index, &label, ended)?;
         if follows && self.takes_a_look() {
-            return self.inspect().await;
+            self.inspect().await?;
         }
         self.look().await
     }
