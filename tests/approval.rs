@@ -39,7 +39,7 @@ async fn requested_abandonment(database: Database) -> (Installation, EngineFixtu
 async fn request_abandonment(engine: &Engine, operation_id: &str) -> Result<Approval, Error> {
     let mut tx = engine.db.begin().await?;
     let request = abandon::Request {
-        operation_id: operation_id.to_owned(),
+        operation_id: operation_id.into(),
         reason: "a test".to_owned(),
         missing: Vec::new(),
         unsent: false,
@@ -64,7 +64,7 @@ async fn approve(engine: &Engine, a: &Approval, by: &str) -> Result<Approval, Er
 }
 
 async fn now(engine: &Engine, id: &str) -> Approval {
-    approvals::find(&mut engine.db.read().await.unwrap(), id).await.unwrap()
+    approvals::find(&mut engine.db.read().await.unwrap(), &id.into()).await.unwrap()
 }
 
 fn refused<T: std::fmt::Debug>(outcome: Result<T, Error>) -> Code {
@@ -138,7 +138,7 @@ on_both_databases! {
 
     async fn an_approval_that_became_impossible_fails_with_the_reason(database: Database) {
         let (site, fixture, mint, requested) = requested_abandonment(database).await;
-        abandon::abandon(&fixture.engine, &mint, "somebody", "quicker").await.unwrap();
+        abandon::abandon(&fixture.engine, &mint.as_str().into(), "somebody", "quicker").await.unwrap();
         approve(&fixture.engine, &requested, "checker").await.unwrap();
         site.until("the execution has failed", async || now(&fixture.engine, &requested.id).await.status == Status::ExecutionFailed).await;
         assert_eq!(now(&fixture.engine, &requested.id).await.error_code.as_deref(), Some("invalid_state"));

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation;
 use muniment_domain::sql::sql;
 use serde_json::{Value, json};
@@ -114,7 +115,8 @@ async fn a_server_prepares_the_same_texts_for_any_number_of_rows() {
         insert(&mut tx, &things).await;
         update(&mut tx, &things).await;
         among(&mut tx, "in (", &ids).await;
-        assert!(operation::find_all(&mut tx, &ids).await.unwrap().is_empty());
+        let ids: Vec<OperationId> = ids.into_iter().map(Into::into).collect();
+        assert!(operation::find_all(&mut tx, &ids.iter().collect::<Vec<_>>()).await.unwrap().is_empty());
         sql("delete from things").execute(&mut tx).await.unwrap();
         if first.is_empty() {
             prepared(&mut tx).await;

@@ -66,7 +66,7 @@ async fn pay(site: &Installation, fixture: &EngineFixture, token: Address, amoun
         kind: Kind::Payout,
         subject_type: "offering",
         subject_id: site.offerings[0].clone(),
-        offering_id: Some(site.offerings[0].clone()),
+        offering_id: Some(site.offerings[0].as_str().into()),
         batch: None,
         chain_id: CHAIN_ID,
         lane_id: None,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use chrono::{SecondsFormat, Utc};
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::user::Role;
 use reqwest::Response;
 use serde_json::{Value, json};
@@ -70,14 +70,14 @@ impl Stream {
 /// An event whose id is some seconds old, as that of a commit that took long.
 async fn late_event(api: &ApiFixture, seconds: i64) -> String {
     let at = Utc::now() - chrono::Duration::seconds(seconds);
-    let id = Ids::Random.new_id("evt", at);
+    let id = Ids::Random.new_id::<of::Event>(at);
     api.write(&format!(
         "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) \
          values ('{id}', 'operation.failed', 'operation', 'op_1', 1, '{{}}', '{}')",
         at.to_rfc3339_opts(SecondsFormat::Millis, false)
     ))
     .await;
-    id
+    id.into()
 }
 
 async fn wallet(api: &ApiFixture, person: &Person, number: usize) -> String {

@@ -91,7 +91,7 @@ on_both_databases! {
         set_frozen_elsewhere(&site, token, true).await;
         site.anvil.mine(4).await;
         let fixture = site.engine_fixture(|_| {}).await;
-        retry::retry(&fixture.engine, &id, "operator", "it is frozen again").await.unwrap();
+        retry::retry(&fixture.engine, &id.as_str().into(), "operator", "it is frozen again").await.unwrap();
         site.mined_until_settled().await;
         assert_eq!(fixture.operation(&id).await.status, muniment_domain::operation::Status::Confirmed);
         fixture.close().await;

@@ -153,19 +153,19 @@ on_both_databases! {
         site.anvil.mine(4).await;
         // The transaction that froze the first address proves nothing about the second.
         site.until("it is final", async || {
-            let checks = mark_confirmed::verify(&fixture.engine, &ids[0], proof).await.unwrap();
+            let checks = mark_confirmed::verify(&fixture.engine, &ids[0].as_str().into(), proof).await.unwrap();
             checks.iter().all(|check| check.passed)
         })
         .await;
-        let checks = mark_confirmed::verify(&fixture.engine, &ids[1], proof).await.unwrap();
+        let checks = mark_confirmed::verify(&fixture.engine, &ids[1].as_str().into(), proof).await.unwrap();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
         assert_eq!(failed, ["effect"]);
-        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &ids[1], proof, who, why).await;
+        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &ids[1].as_str().into(), proof, who, why).await;
         assert!(matches!(wrong, Err(Error::Refused { code: Code::ReconcileVerificationFailed, .. })), "{wrong:?}");
-        mark_confirmed::mark_confirmed(&fixture.engine, &ids[0], proof, who, why).await.unwrap();
-        abandon::abandon(&fixture.engine, &ids[1], who, why).await.unwrap();
+        mark_confirmed::mark_confirmed(&fixture.engine, &ids[0].as_str().into(), proof, who, why).await.unwrap();
+        abandon::abandon(&fixture.engine, &ids[1].as_str().into(), who, why).await.unwrap();
         site.set_roles(Roles::ALL).await;
-        retry::retry(&fixture.engine, &ids[2], who, why).await.unwrap();
+        retry::retry(&fixture.engine, &ids[2].as_str().into(), who, why).await.unwrap();
         site.settled().await;
         let statuses = [fixture.operation(&ids[0]).await.status, fixture.operation(&ids[2]).await.status];
         assert_eq!(statuses, [Status::Confirmed; 2]);

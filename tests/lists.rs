@@ -33,8 +33,13 @@ async fn migrated(database: &Database) -> Db {
 async fn offerings(tx: &mut Tx) {
     use offering::{Filter, Scope, Status, page};
     let (one, at) = ("iss_1".to_owned(), DateTime::UNIX_EPOCH);
-    let scopes =
-        [Scope::All, Scope::Within(one.clone()), Scope::Org(one), Scope::Member("usr_1".to_owned()), Scope::Anybody];
+    let scopes = [
+        Scope::All,
+        Scope::Within(one.as_str().into()),
+        Scope::Org(one.into()),
+        Scope::Member("usr_1".into()),
+        Scope::Anybody,
+    ];
     for scope in scopes {
         for order in Order::ALL {
             for statuses in [vec![], vec![Status::Open], vec![Status::Open, Status::Closed]] {
@@ -52,8 +57,8 @@ async fn subscriptions(tx: &mut Tx) {
     use subscription::{Filter, Status, list};
     let (person, issuer, at) = (Some("usr_1".to_owned()), Some("iss_1".to_owned()), DateTime::UNIX_EPOCH);
     let own = |user_id: &Option<String>, issuer_id: &Option<String>| Whose::Own {
-        user_id: user_id.clone(),
-        issuer_id: issuer_id.clone(),
+        user_id: user_id.clone().map(Into::into),
+        issuer_id: issuer_id.clone().map(Into::into),
     };
     let scopes = [Whose::All, own(&person, &None), own(&None, &issuer), own(&person, &issuer), own(&None, &None)];
     for scope in scopes {
@@ -61,7 +66,12 @@ async fn subscriptions(tx: &mut Tx) {
             for investor_id in [None, Some("inv_1".to_owned())] {
                 for statuses in [vec![], vec![Status::Accepted], vec![Status::Expired, Status::Refunded]] {
                     let (offering_id, investor_id) = (offering_id.clone(), investor_id.clone());
-                    let plain = Filter { statuses, offering_id, investor_id, ..Filter::default() };
+                    let plain = Filter {
+                        statuses,
+                        offering_id: offering_id.map(Into::into),
+                        investor_id: investor_id.map(Into::into),
+                        ..Filter::default()
+                    };
                     let lately = Filter { created: CreatedBetween { from: Some(at), to: Some(at) }, ..plain.clone() };
                     for filter in [plain, lately] {
                         list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
@@ -69,7 +79,7 @@ async fn subscriptions(tx: &mut Tx) {
                 }
             }
         }
-        subscription::find(tx, &scope, "sub_1").await.unwrap_err();
+        subscription::find(tx, &scope, &"sub_1".into()).await.unwrap_err();
     }
 }
 
@@ -128,9 +138,9 @@ async fn desk(tx: &mut Tx, lately: CreatedBetween) {
         for whose in [api_key::Scope::All, api_key::Scope::Own("usr_1")] {
             api_key::page(tx, whose, created, LIMIT, OFFSET).await.unwrap();
         }
-        wallet::page(tx, "inv_1", created, LIMIT, OFFSET).await.unwrap();
+        wallet::page(tx, &"inv_1".into(), created, LIMIT, OFFSET).await.unwrap();
         distributions(tx, created).await;
-        for owner in [Owner::Platform, Owner::Issuer("iss_1".to_owned()), Owner::Investor("inv_1".to_owned())] {
+        for owner in [Owner::Platform, Owner::Issuer("iss_1".into()), Owner::Investor("inv_1".into())] {
             for kind in [None, Some("subscription.minted")] {
                 let filter = event_scope::Filter { kind, created, after: 0 };
                 event_scope::page(tx, &owner, &filter, LIMIT).await.unwrap();
@@ -142,12 +152,19 @@ async fn desk(tx: &mut Tx, lately: CreatedBetween) {
 async fn distributions(tx: &mut Tx, created: CreatedBetween) {
     use distribution::{Filter, Scope, Status};
     let (person, issuer) = (Some("usr_1".to_owned()), Some("iss_1".to_owned()));
-    for scope in
-        [Scope::All, Scope::Own { user_id: person, issuer_id: None }, Scope::Own { user_id: None, issuer_id: issuer }]
-    {
+    for scope in [
+        Scope::All,
+        Scope::Own { user_id: person.map(Into::into), issuer_id: None },
+        Scope::Own { user_id: None, issuer_id: issuer.map(Into::into) },
+    ] {
         for statuses in [vec![], vec![Status::Draft]] {
             for offering_id in [None, Some("off_1".to_owned())] {
-                let filter = Filter { statuses: statuses.clone(), offering_id, created, ..Filter::default() };
+                let filter = Filter {
+                    statuses: statuses.clone(),
+                    offering_id: offering_id.map(Into::into),
+                    created,
+                    ..Filter::default()
+                };
                 distribution::list(tx, &scope, &filter, LIMIT, OFFSET).await.unwrap();
                 distribution::count(tx, &scope, &filter).await.unwrap();
             }

@@ -112,7 +112,7 @@ on_both_databases! {
         execute_elsewhere(&site, &id).await;
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
-        retry::retry(&fixture.engine, &id, "operator", "a test").await.unwrap();
+        retry::retry(&fixture.engine, &id.as_str().into(), "operator", "a test").await.unwrap();
         site.settled().await;
         assert_eq!(fixture.operation(&id).await.status, Status::Confirmed);
         assert_eq!(site.tranches_of(token, wallet(0), 1).await.len(), 1, "locked once");

@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::approval::{Approval, Status};
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Db;
+use muniment_domain::id::of;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{Code, Error, email_link};
@@ -56,7 +57,7 @@ async fn approve(db: &Db, a: &Approval) -> Result<Status, Error> {
 /// Requests an action as the only admin and checks that all staff were notified.
 async fn requested_alone(db: &Db, admin: &str, name: &str) -> Approval {
     let mut tx = db.begin().await.unwrap();
-    let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id("usr"));
+    let (email, name, user_id) = (format!("{name}@people.example"), name.to_owned(), tx.new_id::<of::User>());
     let action = Action::Invite(Invite { user_id, email, name, roles: vec![Role::Operator], reason: "x".to_owned() });
     let requested = approval::request(&mut tx, &Settings::default(), action, &requester(admin)).await.unwrap();
     for due in email_link::due(&mut tx, 100).await.unwrap() {

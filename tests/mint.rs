@@ -166,7 +166,7 @@ on_both_databases! {
             let mint = fixture.mint(offering).await;
             // Each round ends a little later: before the operation is prepared, signed, sent or included.
             tokio::time::sleep(std::time::Duration::from_millis(number * 8)).await;
-            let cancelled = muniment_workflows::operator::cancel::cancel(&fixture.engine, &mint, "operator", "a race").await;
+            let cancelled = muniment_workflows::operator::cancel::cancel(&fixture.engine, &mint.as_str().into(), "operator", "a race").await;
             site.settled().await;
             let op = fixture.operation(&mint).await;
             let minted = site.count(&format!("subscriptions where status = 'minted' and offering_id = '{offering}'")).await;

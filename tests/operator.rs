@@ -79,12 +79,12 @@ on_both_databases! {
     async fn retrying_an_unsigned_operation_starts_over(database: Database) {
         let (site, fixture, mint) = mint_refused(database).await;
         site.set_roles(Roles::ALL).await;
-        ended(Point::Retry, When::Before, retry::retry(&fixture.engine, &mint, WHO, WHY)).await;
+        ended(Point::Retry, When::Before, retry::retry(&fixture.engine, &mint.as_str().into(), WHO, WHY)).await;
         assert_eq!(status(&fixture, &mint).await.0, Status::Failed, "nothing was written");
-        ended(Point::Retry, When::After, retry::retry(&fixture.engine, &mint, WHO, WHY)).await;
+        ended(Point::Retry, When::After, retry::retry(&fixture.engine, &mint.as_str().into(), WHO, WHY)).await;
         site.settled().await;
         assert_eq!((fixture.operation(&mint).await.status, fixture.operation(&mint).await.cycle), (Status::Confirmed, 2));
-        assert_eq!(refused(retry::retry(&fixture.engine, &mint, WHO, WHY).await), Code::InvalidState);
+        assert_eq!(refused(retry::retry(&fixture.engine, &mint.as_str().into(), WHO, WHY).await), Code::InvalidState);
         assert_eq!(site.exactly_once().await.minted, 1);
         fixture.close().await;
     }
@@ -100,7 +100,7 @@ on_both_databases! {
         assert_eq!(status(&fixture, &deploy).await, (Status::Failed, Some("reverted".to_owned())));
         site.set_roles(Roles::ALL).await;
         site.anvil.mine(4).await;
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
+        assert_eq!(retry::retry(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
         site.until("it is sent", async || site.count("attempts where cycle = 2 and sends > 0").await == 1).await;
         site.finalised().await;
         assert_eq!(fixture.operation(&deploy).await.status, Status::Confirmed);
@@ -110,7 +110,7 @@ on_both_databases! {
 
     async fn a_retry_while_the_nonce_is_open_keeps_the_nonce(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::SameNonce);
+        assert_eq!(retry::retry(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), RetryOutcome::SameNonce);
         site.anvil.mine(1).await;
         site.finalised().await;
         assert_eq!(fixture.operation(&deploy).await.status, Status::Confirmed);
@@ -123,17 +123,17 @@ on_both_databases! {
         let (site, fixture, deploy) = stuck(database).await;
         site.anvil.mine(1).await;
         site.until("it is seen in a block", async || site.count("operation_steps where state = 'included'").await == 1).await;
-        assert_eq!(refused(retry::retry(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
-        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
+        assert_eq!(refused(retry::retry(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await), Code::NonceStillOpen);
+        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await), Code::NonceStillOpen);
         let hash = site.rows("select tx_hash from attempts").await[0][0].parse().unwrap();
-        let early = mark_confirmed::mark_confirmed(&fixture.engine, &deploy, hash, WHO, WHY).await;
+        let early = mark_confirmed::mark_confirmed(&fixture.engine, &deploy.as_str().into(), hash, WHO, WHY).await;
         assert_eq!(refused(early), Code::ReconcileVerificationFailed);
         site.finalised().await;
         let late = fixture.operation(&deploy).await;
         assert_eq!(late.status, Status::DeadLetter, "a late success is proposed, never applied");
         assert_eq!(late.suggested_action.unwrap().0["tx_hash"], hash.to_string());
-        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::PartialEffect);
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::Confirmed);
+        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await), Code::PartialEffect);
+        assert_eq!(retry::retry(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), RetryOutcome::Confirmed);
         assert_eq!(site.exactly_once().await.deployed, 1);
         fixture.close().await;
     }
@@ -143,10 +143,10 @@ on_both_databases! {
         let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
         site.set_roles(Roles::ALL).await;
         site.until("it is final", async || {
-            verify(&fixture.engine, &mint, proof).await.unwrap().iter().all(|check| check.passed)
+            verify(&fixture.engine, &mint.as_str().into(), proof).await.unwrap().iter().all(|check| check.passed)
         })
         .await;
-        retry::retry(&fixture.engine, &mint, WHO, WHY).await.unwrap();
+        retry::retry(&fixture.engine, &mint.as_str().into(), WHO, WHY).await.unwrap();
         site.settled().await;
         assert_eq!(fixture.operation(&mint).await.status, Status::Confirmed);
         assert_eq!(site.exactly_once().await.minted, 1);
@@ -159,7 +159,7 @@ on_both_databases! {
         site.finalised().await;
         let taken = (Status::DeadLetter, Some("nonce_consumed_externally".to_owned()));
         assert_eq!(status(&fixture, &deploy).await, taken, "a final revert replaces the stuck error");
-        assert_eq!(retry::retry(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
+        assert_eq!(retry::retry(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), RetryOutcome::NewCycle);
         let waits = "operations where status = 'pending' and blocked_reason like 'lane_quarantined%'";
         site.until("it waits for the lane", async || site.count(waits).await == 1).await;
         fixture.resume().await;
@@ -171,22 +171,23 @@ on_both_databases! {
 
     async fn a_proof_is_accepted_only_if_every_check_passes(database: Database) {
         let (site, fixture, mint) = mint_refused(database).await;
-        let none = mark_confirmed::mark_confirmed(&fixture.engine, &mint, B256::repeat_byte(1), WHO, WHY).await;
+        let none = mark_confirmed::mark_confirmed(&fixture.engine, &mint.as_str().into(), B256::repeat_byte(1), WHO, WHY).await;
         assert_eq!(refused(none), Code::ReconcileVerificationFailed);
         // The deployment's own transaction is final and successful, but proves another effect.
         let other: B256 = site.rows("select tx_hash from operations where kind = 'deploy_token'").await[0][0].parse().unwrap();
-        let checks = verify(&fixture.engine, &mint, other).await.unwrap();
+        let checks = verify(&fixture.engine, &mint.as_str().into(), other).await.unwrap();
         let failed: Vec<_> = checks.iter().filter(|check| !check.passed).map(|check| check.name).collect();
         assert_eq!(failed, ["unclaimed", "effect"]);
-        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &mint, other, WHO, WHY).await;
+        let wrong = mark_confirmed::mark_confirmed(&fixture.engine, &mint.as_str().into(), other, WHO, WHY).await;
         assert_eq!(refused(wrong), Code::ReconcileVerificationFailed);
         assert_eq!(fixture.operation(&mint).await.status, Status::Failed);
         let proof: B256 = execute_elsewhere(&site, &mint).await.parse().unwrap();
         site.until("it is final", async || {
-            verify(&fixture.engine, &mint, proof).await.unwrap().iter().all(|check| check.passed)
+            verify(&fixture.engine, &mint.as_str().into(), proof).await.unwrap().iter().all(|check| check.passed)
         })
         .await;
-        let act = || mark_confirmed::mark_confirmed(&fixture.engine, &mint, proof, WHO, WHY);
+        let id = mint.as_str().into();
+        let act = || mark_confirmed::mark_confirmed(&fixture.engine, &id, proof, WHO, WHY);
         ended(Point::MarkConfirmed, When::Before, act()).await;
         assert_eq!(fixture.operation(&mint).await.status, Status::Failed);
         ended(Point::MarkConfirmed, When::After, act()).await;
@@ -198,13 +199,14 @@ on_both_databases! {
 
     async fn an_unsigned_operation_is_abandoned_and_can_be_requested_again(database: Database) {
         let (site, fixture, mint) = mint_refused(database).await;
-        let act = || abandon::abandon(&fixture.engine, &mint, WHO, WHY);
+        let id = mint.as_str().into();
+        let act = || abandon::abandon(&fixture.engine, &id, WHO, WHY);
         ended(Point::Abandon, When::Before, act()).await;
         assert_eq!(fixture.operation(&mint).await.resolution, None);
         ended(Point::Abandon, When::After, act()).await;
         assert_eq!(fixture.operation(&mint).await.resolution, Some(Resolution::Abandoned));
         assert_eq!(refused(act().await), Code::InvalidState);
-        assert_eq!(refused(retry::retry(&fixture.engine, &mint, WHO, WHY).await), Code::InvalidState);
+        assert_eq!(refused(retry::retry(&fixture.engine, &mint.as_str().into(), WHO, WHY).await), Code::InvalidState);
         site.set_roles(Roles::ALL).await;
         let another = fixture.mint(&site.offerings[0]).await;
         site.settled().await;
@@ -219,9 +221,9 @@ on_both_databases! {
         site.write("update lanes set mode = 'paused'").await;
         let deploy = fixture.deploy(&site.offerings[0]).await;
         site.until("it waits", async || site.count("operations where blocked_reason like 'lane_paused%'").await == 1).await;
-        ended(Point::Cancel, When::Before, cancel::cancel(&fixture.engine, &deploy, WHO, WHY)).await;
+        ended(Point::Cancel, When::Before, cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY)).await;
         assert_eq!(fixture.operation(&deploy).await.status, Status::Pending);
-        assert_eq!(cancel::cancel(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Unsent);
+        assert_eq!(cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), Cancelled::Unsent);
         let over = fixture.operation(&deploy).await;
         assert_eq!((over.status, over.resolution), (Status::Failed, Some(Resolution::Abandoned)));
         site.write("update lanes set mode = 'active'").await;
@@ -233,23 +235,23 @@ on_both_databases! {
 
     async fn an_operation_can_be_abandoned_after_its_nonce_is_cancelled(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
-        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await), Code::NonceStillOpen);
-        ended(Point::Cancel, When::Before, cancel::cancel(&fixture.engine, &deploy, WHO, WHY)).await;
+        assert_eq!(refused(abandon::abandon(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await), Code::NonceStillOpen);
+        ended(Point::Cancel, When::Before, cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY)).await;
         assert_eq!(site.count("attempts where kind = 'cancel'").await, 0);
-        ended(Point::Cancel, When::After, cancel::cancel(&fixture.engine, &deploy, WHO, WHY)).await;
-        assert_eq!(cancel::cancel(&fixture.engine, &deploy, WHO, WHY).await.unwrap(), Cancelled::Racing);
+        ended(Point::Cancel, When::After, cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY)).await;
+        assert_eq!(cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap(), Cancelled::Racing);
         assert_eq!(site.count("attempts where kind = 'cancel'").await, 1, "requested twice, signed once");
         site.until("it is sent", async || site.count("attempts where kind = 'cancel' and sends > 0").await == 1).await;
         site.finalised().await;
-        assert_eq!(refused(cancel::cancel(&fixture.engine, &deploy, WHO, WHY).await), Code::InvalidState);
-        abandon::abandon(&fixture.engine, &deploy, WHO, WHY).await.unwrap();
+        assert_eq!(refused(cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await), Code::InvalidState);
+        abandon::abandon(&fixture.engine, &deploy.as_str().into(), WHO, WHY).await.unwrap();
         assert_eq!(site.exactly_once().await.deployed, 0);
         let again = fixture.deploy(&site.offerings[0]).await;
         site.until("it is sent", async || site.count("attempts where nonce = 1 and sends > 0").await == 1).await;
         // An operation that is stuck again is retried with the same bytes.
         site.finalised().await;
         if fixture.operation(&again).await.status != Status::Confirmed {
-            retry::retry(&fixture.engine, &again, WHO, WHY).await.unwrap();
+            retry::retry(&fixture.engine, &again.as_str().into(), WHO, WHY).await.unwrap();
         }
         assert_eq!(site.exactly_once().await.deployed, 1);
         fixture.close().await;
@@ -257,7 +259,7 @@ on_both_databases! {
 
     async fn a_cancel_committed_before_a_crash_is_sent_by_the_next_process(database: Database) {
         let (site, fixture, deploy) = stuck(database).await;
-        ended(Point::Cancel, When::After, cancel::cancel(&fixture.engine, &deploy, WHO, WHY)).await;
+        ended(Point::Cancel, When::After, cancel::cancel(&fixture.engine, &deploy.as_str().into(), WHO, WHY)).await;
         let cancel = site.rows("select tx_hash from attempts where kind = 'cancel'").await[0][0].clone();
         fixture.close().await;
         let server = site.start().await;

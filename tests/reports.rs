@@ -169,8 +169,8 @@ on_both_databases! {
         let (first, last) = (wallet(0), wallet(HOLDERS - 1));
         let db = open(&database.url()).await;
         let mut tx = db.read().await.unwrap();
-        let place = cap_table::block_state(&mut tx, &offering).await.unwrap().unwrap();
-        let (lines, mut after) = cap_table::page(&mut tx, &offering, place.block_number, &(String::new(), -1), 500).await.unwrap();
+        let place = cap_table::block_state(&mut tx, &offering.as_str().into()).await.unwrap().unwrap();
+        let (lines, mut after) = cap_table::page(&mut tx, &offering.as_str().into(), place.block_number, &(String::new(), -1), 500).await.unwrap();
         let mut sum: u128 = lines.iter().map(|line| line.balance.0).sum();
         drop(tx);
         // In later blocks the last holder gives all units to the first, and a new holder at the end gets some.
@@ -189,7 +189,7 @@ on_both_databases! {
         let mut count = lines.len() as i64;
         while let Some(key) = after {
             let mut tx = db.read().await.unwrap();
-            let (lines, next) = cap_table::page(&mut tx, &offering, place.block_number, &key, 500).await.unwrap();
+            let (lines, next) = cap_table::page(&mut tx, &offering.as_str().into(), place.block_number, &key, 500).await.unwrap();
             sum += lines.iter().map(|line| line.balance.0).sum::<u128>();
             count += lines.len() as i64;
             after = next;

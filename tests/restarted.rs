@@ -51,7 +51,7 @@ on_both_databases! {
         let (intake, moves) = Intake::start(engine.clone(), submitters.clone());
         let id = deploy_with(&engine, &site.offerings[0]).await;
 
-        intake.wake(&id).await;
+        intake.wake(&id.as_str().into()).await;
         site.until("the lane has panicked", async || {
             started.load(Ordering::SeqCst) == 1 && submitters.held.count() == 0
         })
@@ -60,7 +60,7 @@ on_both_databases! {
 
         clock.advance(TimeDelta::seconds(2 * operation::WAKE_AGAIN_SECONDS));
         assert_eq!(sweep::sweep(&engine).await.unwrap(), 1, "the sweep finds what the lane held");
-        intake.wake(&id).await;
+        intake.wake(&id.as_str().into()).await;
         site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
         assert_eq!(started.load(Ordering::SeqCst), 2);
 

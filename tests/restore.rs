@@ -218,7 +218,7 @@ on_both_databases! {
         let fixture = site.engine_fixture(|_| {}).await;
         // The engine examines it too from time to time, and may change it in between.
         site.until("it is cancelled", async || {
-            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held, "operator", "the move was made before").await.is_ok()
+            muniment_workflows::operator::cancel::cancel(&fixture.engine, &held.as_str().into(), "operator", "the move was made before").await.is_ok()
         })
         .await;
         fixture.close().await;

@@ -5,6 +5,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::column::Hex;
 use muniment_domain::db::{Conn, Db};
 use muniment_domain::email_link::Purpose;
+use muniment_domain::id::of;
 use muniment_domain::idempotency::{Answer, Key};
 use muniment_domain::login_attempt::Outcome;
 use muniment_domain::point::Point;
@@ -31,7 +32,7 @@ async fn insert_rows(database: &Database, at: DateTime<Utc>, name: &str) {
     let db = open_at(&database.url(), Clock::manual(at)).await;
     let mut tx = db.begin().await.unwrap();
     let user_id = user::insert(&mut tx, &format!("{name}@people.example"), name, Role::Investor).await.unwrap();
-    let investor_id = tx.new_id("inv");
+    let investor_id = tx.new_id::<of::Investor>();
     investor::register(&mut tx, &investor_id, &user_id, name, "PT").await.unwrap();
     attempt_counter::count(&mut tx, name, 5).await.unwrap();
     login_attempt::insert(&mut tx, Some(&user_id), "127.0.0.1", "test", Outcome::Accepted).await.unwrap();
@@ -47,7 +48,7 @@ async fn insert_rows(database: &Database, at: DateTime<Utc>, name: &str) {
     session::insert(&mut tx, &new).await.unwrap();
     let text = |text: &str| text.to_owned();
     let key = Key {
-        principal: user_id,
+        principal: user_id.into(),
         method: text("POST"),
         path: text("/x"),
         key: text("one"),
@@ -55,7 +56,7 @@ async fn insert_rows(database: &Database, at: DateTime<Utc>, name: &str) {
         earlier: Vec::new(),
     };
     idempotency::store(&mut tx, &key, &Answer { status: 202, location: None, body: text("{}") }).await.unwrap();
-    let (id, wallet_id) = (tx.new_id("wch"), tx.new_id("wal"));
+    let (id, wallet_id) = (tx.new_id::<of::WalletChallenge>(), tx.new_id::<of::Wallet>());
     let challenge = WalletChallenge {
         id,
         wallet_id,

@@ -108,7 +108,7 @@ async fn a_higher_fee_waits_for_whoever_has_the_step() {
     let db = open_at(&site.database.url(), Clock::System).await;
     // As the commit that settles the step, which takes its time.
     let mut settling = db.begin().await.unwrap();
-    step::lock_row(&mut settling, &id, 0).await.unwrap();
+    step::lock_row(&mut settling, &id.as_str().into(), 0).await.unwrap();
     let bumps = async || site.count("attempts where kind = 'bump'").await;
     for _ in 0..8 {
         site.mine_above_offers().await;

@@ -177,7 +177,9 @@ async fn a_missing_factory_is_reported_before_signing() {
     assert_eq!(site.count("attempts").await, 0, "nothing was signed");
     server.process.kill();
     let fixture = site.engine_fixture(|_| {}).await;
-    abandon::abandon(&fixture.engine, &accepted.text("/id"), "operator", "the address was wrong").await.unwrap();
+    abandon::abandon(&fixture.engine, &accepted.text("/id").as_str().into(), "operator", "the address was wrong")
+        .await
+        .unwrap();
     fixture.close().await;
     site.config.chain("factory", &format!("{good:?}"));
     works(&site).await;

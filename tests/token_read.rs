@@ -1,6 +1,7 @@
 //! Reading tokens costs the same for a thousand as for one, and every event reaches the ledger.
 
 use alloy::primitives::{Address, U256};
+use muniment_domain::id::of;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::point::Point;
 use muniment_domain::{chain, token_read};
@@ -75,9 +76,9 @@ impl ManualEngine {
     async fn add_tokens(&self, count: u64) {
         let mut tx = self.engine.db.begin().await.unwrap();
         let made_in = chain::find(&mut tx, CHAIN_ID).await.unwrap().unwrap().final_number + 1;
-        let one = offering::find(&mut tx, &self.site.offerings[0]).await.unwrap();
+        let one = offering::find(&mut tx, &self.site.offerings[0].as_str().into()).await.unwrap();
         for number in 0..count {
-            let id = tx.new_id("off");
+            let id = tx.new_id::<of::Offering>();
             let other = Offering { id: id.clone(), ..one.clone() };
             offering::insert(&mut tx, &other).await.unwrap();
             let address = Address::left_padding_from(&(1 << 32 | number).to_be_bytes());

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use chrono::{NaiveDate, SecondsFormat, Utc};
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
 use reqwest::header::HeaderMap;
@@ -34,7 +34,7 @@ pub async fn endpoint(person: &Person, receiver: &Receiver, types: Value) -> Ans
 /// An event of the platform, committed as any other.
 pub async fn happen(api: &ApiFixture, number: usize, kind: &str, subject: (&str, &str)) -> String {
     let now = Utc::now();
-    let id = Ids::Random.new_id("evt", now);
+    let id = Ids::Random.new_id::<of::Event>(now);
     api.write(&format!(
         "insert into events (id, type, subject_type, subject_id, sequence, data, created_at) \
          values ('{id}', '{kind}', '{}', '{}', {number}, '{{\"status\":\"x\"}}', '{}')",
@@ -43,7 +43,7 @@ pub async fn happen(api: &ApiFixture, number: usize, kind: &str, subject: (&str,
         now.to_rfc3339_opts(SecondsFormat::Millis, false)
     ))
     .await;
-    id
+    id.into()
 }
 
 pub async fn operation_event(api: &ApiFixture, number: usize) -> String {

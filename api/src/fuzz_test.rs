@@ -8,7 +8,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration};
 use muniment_activities::wallet_proof;
-use muniment_domain::id;
+use muniment_domain::id::{self, OfferingId};
 use muniment_domain::money::Money;
 use muniment_domain::webhook::url;
 use serde_json::Value;
@@ -111,7 +111,7 @@ fn accepted_id_has_prefix_and_26_digits() {
     let mut chance = Chance(2);
     for _ in 0..ROUNDS {
         let text = chance.spoil("off_01jc8yq3k5e9v8w2m4n6p7r9st");
-        if id::check("off", &text).is_ok() {
+        if OfferingId::from(text.as_str()).is_sound() {
             let digits = text.strip_prefix("off_").unwrap();
             assert!(
                 digits.len() == 26 && digits.bytes().all(|b| b.is_ascii_digit() || b.is_ascii_lowercase()),
@@ -170,11 +170,11 @@ fn body_errors_name_the_field() {
 #[test]
 fn changed_token_is_refused() {
     let (secrets, now) = (fresh(), DateTime::UNIX_EPOCH + Duration::days(20_000));
-    let token = csrf::issue(&secrets, "ses_1", now + Duration::hours(1), [3; 16]);
+    let token = csrf::issue(&secrets, &"ses_1".into(), now + Duration::hours(1), [3; 16]);
     let mut chance = Chance(5);
     for _ in 0..ROUNDS {
         let spoilt = chance.spoil(&token);
-        let taken = csrf::verify(&secrets, spoilt.as_bytes(), "ses_1", now).is_ok();
+        let taken = csrf::verify(&secrets, spoilt.as_bytes(), &"ses_1".into(), now).is_ok();
         assert_eq!(taken, spoilt == token, "{spoilt}");
     }
 }

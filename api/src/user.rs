@@ -7,6 +7,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::id::{UserId, of};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Filter, Role, Roles, Status};
@@ -74,7 +75,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     path = "/v1/users/{id}",
     responses((status = 200, body = Person)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Person>> {
+pub async fn detail(State(app): State<App>, Path(id): Path<UserId>, principal: Principal) -> Result<Json<Person>> {
     let found = user::find(&mut app.db.read().await?, &id).await?;
     Ok(Json(if principal.0.is_masked() { Person::masked(&found) } else { Person::of(&found) }))
 }
@@ -124,7 +125,8 @@ impl Form for Invitation {
 
 impl ChangeRequest for Invitation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let (user_id, email, name) = (tx.new_id("usr"), user::normal_email(&self.email), self.name.trim().to_owned());
+        let (user_id, email, name) =
+            (tx.new_id::<of::User>(), user::normal_email(&self.email), self.name.trim().to_owned());
         let (roles, reason) = (self.roles.clone(), self.reason.clone());
         let action = Action::Invite(Invite { user_id, email, name, roles, reason });
         approval::ask(app, tx, action, &by).await
@@ -143,7 +145,7 @@ pub struct NewRoles {
     #[schema(min_length = 1, max_length = 2000)]
     reason: String,
     #[serde(skip)]
-    user_id: String,
+    user_id: UserId,
 }
 
 /// Change the roles of a user.
@@ -159,10 +161,10 @@ pub struct NewRoles {
 )]
 pub async fn set_roles(
     State(app): State<App>,
-    Path(user_id): Path<String>,
+    Path(user_id): Path<UserId>,
     submission: Submission<NewRoles>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "usr", user_id, submission, |body, id| body.user_id = id).await
+    idempotency::once_for(&app, user_id, submission, |body, id| body.user_id = id).await
 }
 
 impl Form for NewRoles {
@@ -205,7 +207,7 @@ fn check_reason(reason: &str) -> Result<()> {
     responses((status = 202)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn invite_again(State(app): State<App>, Path(user_id): Path<String>) -> Result<StatusCode> {
+pub async fn invite_again(State(app): State<App>, Path(user_id): Path<UserId>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let person = user::find(&mut tx, &user_id).await?;
     if person.status != Status::PendingVerification {
@@ -225,7 +227,7 @@ pub struct AccessChange {
     #[schema(nullable = false, min_length = 1, max_length = 2000)]
     reason: Option<String>,
     #[serde(skip)]
-    user_id: String,
+    user_id: UserId,
     #[serde(skip)]
     change: Change,
 }
@@ -243,7 +245,7 @@ pub struct AccessChange {
 )]
 pub async fn disable(
     State(app): State<App>,
-    Path(user_id): Path<String>,
+    Path(user_id): Path<UserId>,
     submission: Submission<AccessChange>,
 ) -> Result<Response> {
     change_access(&app, user_id, submission, Change::Disable).await
@@ -262,7 +264,7 @@ pub async fn disable(
 )]
 pub async fn enable(
     State(app): State<App>,
-    Path(user_id): Path<String>,
+    Path(user_id): Path<UserId>,
     submission: Submission<AccessChange>,
 ) -> Result<Response> {
     change_access(&app, user_id, submission, Change::Enable).await
@@ -281,7 +283,7 @@ pub async fn enable(
 )]
 pub async fn revoke_sessions(
     State(app): State<App>,
-    Path(user_id): Path<String>,
+    Path(user_id): Path<UserId>,
     submission: Submission<AccessChange>,
 ) -> Result<Response> {
     change_access(&app, user_id, submission, Change::RevokeSessions).await
@@ -289,12 +291,12 @@ pub async fn revoke_sessions(
 
 async fn change_access(
     app: &App,
-    user_id: String,
+    user_id: UserId,
     mut submission: Submission<AccessChange>,
     change: Change,
 ) -> Result<Response> {
     submission.body.change = change;
-    idempotency::once_for(app, "usr", user_id, submission, |body, id| body.user_id = id).await
+    idempotency::once_for(app, user_id, submission, |body, id| body.user_id = id).await
 }
 
 impl Form for AccessChange {
@@ -307,7 +309,7 @@ impl Form for AccessChange {
 
 impl ChangeRequest for AccessChange {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        if self.change == Change::Disable && self.user_id == by.actor {
+        if self.change == Change::Disable && *self.user_id == *by.actor {
             return Err(Error::refused(Code::InvalidState, "You cannot disable yourself."));
         }
         let (user_id, change, reason) = (self.user_id.clone(), self.change, self.reason.clone());

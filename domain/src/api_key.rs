@@ -6,6 +6,7 @@ use sha2::{Digest, Sha256};
 
 use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
+use crate::id::{ApiKeyId, ApprovalId, UserId, of};
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event, user};
@@ -17,8 +18,8 @@ const PREFIX_LENGTH: usize = 13;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct ApiKey {
-    pub id: String,
-    pub user_id: String,
+    pub id: ApiKeyId,
+    pub user_id: UserId,
     pub name: String,
     pub prefix: String,
     pub scopes: String,
@@ -29,7 +30,7 @@ pub struct ApiKey {
     pub revoked_at: Option<DateTime<Utc>>,
     pub replaced_by: Option<String>,
     /// The approval by another admin; required for a key of the platform.
-    pub approval_id: Option<String>,
+    pub approval_id: Option<ApprovalId>,
     pub created_at: DateTime<Utc>,
 }
 
@@ -44,22 +45,22 @@ impl ApiKey {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
-    pub user_id: &'a str,
+    pub user_id: &'a UserId,
     pub name: &'a str,
     pub scopes: &'a str,
     pub allowed_cidrs: &'a str,
     pub per_minute: Option<i64>,
     pub expires_at: DateTime<Utc>,
-    pub approval_id: Option<&'a str>,
+    pub approval_id: Option<&'a ApprovalId>,
     pub secret: [u8; 32],
 }
 
 /// Stores a key. Returns its id and the key, which cannot be read again. An approval allows one key only.
-pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
+pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(ApiKeyId, String)> {
     // A key shows whether it opens something real.
     let kind = if tx.clock().is_for_tests() { "test" } else { "live" };
     let key = format!("rap_{kind}_{}", hex(&new.secret));
-    let (id, now) = (tx.new_id("key"), tx.now());
+    let (id, now) = (tx.new_id(), tx.now());
     let rows = insert_into("api_keys")
         .set("id", &id)
         .set("user_id", new.user_id)
@@ -85,7 +86,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<(String, String)> {
 }
 
 /// Refuses another key if the user already has `max` keys in use. The user's row is locked, so that parallel requests are counted.
-pub async fn check_limit(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
+pub async fn check_limit(tx: &mut Tx, user_id: &UserId, max: i64) -> Result<()> {
     let now = tx.now();
     user::lock_row(tx, user_id).await?;
     let used = sql("select count(*) from api_keys
@@ -103,7 +104,7 @@ pub async fn check_limit(tx: &mut Tx, user_id: &str, max: i64) -> Result<()> {
 /// Stores a key with no restriction other than its scopes, and returns it.
 pub async fn issue(
     tx: &mut Tx,
-    user_id: &str,
+    user_id: &UserId,
     name: &str,
     scopes: &str,
     days: i64,
@@ -138,8 +139,8 @@ impl Scope<'_> {
 }
 
 /// One key, if the caller may see it.
-pub async fn find(tx: &mut Tx, id: &str, whose: Scope<'_>) -> Result<ApiKey> {
-    crate::id::check("key", id)?;
+pub async fn find(tx: &mut Tx, id: &ApiKeyId, whose: Scope<'_>) -> Result<ApiKey> {
+    id.check()?;
     let found = whose.keys(sql("select *")).with(" and id = ", id).optional::<ApiKey>(tx).await?;
     found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no key {id}.")))
 }
@@ -152,7 +153,7 @@ pub async fn page(
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<ApiKey>, i64)> {
-    let matching = |select| whose.keys(sql(select)).created(created, "", "key");
+    let matching = |select| whose.keys(sql(select)).created::<of::ApiKey>(created, "");
     let rows = matching("select *").push(" order by id desc").page(limit, offset).rows(tx).await?;
     let total = matching("select count(*)").scalar(tx).await?;
     Ok((rows, total))
@@ -195,7 +196,7 @@ fn facts(key: &ApiKey) -> Facts {
 }
 
 /// Revokes every key of a user.
-pub async fn revoke_all(tx: &mut Tx, user_id: &str) -> Result<()> {
+pub async fn revoke_all(tx: &mut Tx, user_id: &UserId) -> Result<()> {
     let used = sql("select * from api_keys where user_id = $1 and revoked_at is null")
         .bind(user_id)
         .rows::<ApiKey>(tx)
@@ -207,7 +208,7 @@ pub async fn revoke_all(tx: &mut Tx, user_id: &str) -> Result<()> {
 }
 
 /// Revokes all keys of a user with this name.
-pub async fn revoke_named(tx: &mut Tx, user_id: &str, name: &str) -> Result<u64> {
+pub async fn revoke_named(tx: &mut Tx, user_id: &UserId, name: &str) -> Result<u64> {
     let now = tx.now();
     sql("update api_keys set revoked_at = $3 where user_id = $1 and name = $2 and revoked_at is null")
         .bind((user_id, name, now))

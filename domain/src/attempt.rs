@@ -9,6 +9,7 @@ use sqlx::types::Json;
 use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::{Conn, Tx, expect_all_updated};
+use crate::id::{LaneId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -30,12 +31,12 @@ crate::words! {
 pub struct Attempt {
     pub chain_id: i64,
     pub tx_hash: Hex<B256>,
-    pub operation_id: String,
+    pub operation_id: OperationId,
     pub position: i64,
     pub cycle: i64,
     pub number: i64,
     pub kind: Kind,
-    pub lane_id: String,
+    pub lane_id: LaneId,
     pub nonce: i64,
     pub raw: Vec<u8>,
     pub gas_limit: i64,
@@ -85,7 +86,7 @@ pub async fn insert(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
 }
 
 /// All attempts of an operation, oldest first.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Attempt>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Attempt>> {
     sql("select * from attempts where operation_id = $1 order by position, cycle, number")
         .bind(operation_id)
         .rows(tx)
@@ -93,14 +94,14 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Attempt
 }
 
 /// How many attempts each of these operations has, and how many of them were sent.
-pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64, i64)>> {
+pub async fn counts(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<Vec<(OperationId, i64, i64)>> {
     let mut found = Vec::new();
     for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id, count(*), count(sent_at) from attempts where operation_id in (")
                 .list(portion)
                 .push(") group by operation_id")
-                .rows::<(String, i64, i64)>(tx)
+                .rows::<(OperationId, i64, i64)>(tx)
                 .await?,
         );
     }
@@ -108,12 +109,12 @@ pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, 
 }
 
 /// The attempts of a lane whose nonce is not final yet: lowest nonce first, newest attempt of a nonce last.
-pub async fn open_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Attempt>> {
+pub async fn open_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Vec<Attempt>> {
     sql("select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).rows(tx).await
 }
 
 /// The newest offers of a lane, newest first: when each was signed, and the most that it pays for a unit of gas.
-pub async fn newest_offers(tx: &mut Tx, lane_id: &str, limit: i64) -> Result<Vec<(DateTime<Utc>, Dec<u128>)>> {
+pub async fn newest_offers(tx: &mut Tx, lane_id: &LaneId, limit: i64) -> Result<Vec<(DateTime<Utc>, Dec<u128>)>> {
     sql("select signed_at, max_fee_per_gas from attempts where lane_id = $1 order by nonce desc limit $2")
         .bind((lane_id, limit))
         .rows(tx)
@@ -274,13 +275,13 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
 pub const UNFUNDED: &str = "insufficient_funds";
 
 /// The lanes that wait for funds because of these answers, and did not before.
-pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<String>> {
+pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<LaneId>> {
     let refused: Vec<_> = answers.iter().filter(|a| a.answer.starts_with(UNFUNDED)).map(|a| Hex(a.tx_hash)).collect();
     let mut lanes = Vec::new();
     for portion in portions(tx, &refused) {
         let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
         let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
-        for lane_id in of_these.scalars::<String>(tx).await? {
+        for lane_id in of_these.scalars::<LaneId>(tx).await? {
             if !lanes.contains(&lane_id) && !is_unfunded(tx, &lane_id).await? {
                 lanes.push(lane_id);
             }
@@ -290,7 +291,7 @@ pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) 
 }
 
 /// Whether the lane waits for funds. More signatures would only lengthen the queue behind the unpaid transaction.
-pub async fn is_unfunded(tx: &mut Tx, lane_id: &str) -> Result<bool> {
+pub async fn is_unfunded(tx: &mut Tx, lane_id: &LaneId) -> Result<bool> {
     Ok(sql("select count(*) from attempts
         where lane_id = $1 and open and block_number is null and last_answer like $2")
     .bind((lane_id, format!("{UNFUNDED}%")))

@@ -6,6 +6,7 @@ use serde_json::json;
 use crate::chain::{self, Chain, Header};
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
+use crate::id::{LaneId, OperationId};
 use crate::lane::{self, Mode};
 use crate::sql::{sql, update_table};
 use crate::{Result, event, token_read};
@@ -25,9 +26,9 @@ const WANTED: &str = "select s.operation_id, s.position, s.lane_id, s.nonce
 #[derive(Clone, Debug, Default)]
 pub struct Replaced {
     /// Operations that were confirmed in them.
-    pub operations: Vec<String>,
+    pub operations: Vec<OperationId>,
     /// Used nonces that are free again and that nothing is sent for, with the ids of their lanes. The nonces above them wait.
-    pub gaps: Vec<(String, i64)>,
+    pub gaps: Vec<(LaneId, i64)>,
 }
 
 /// The blocks of a chain in which this database saw anything, lowest first.
@@ -50,17 +51,17 @@ pub async fn accept(tx: &mut Tx, chain: &Chain, ancestor: (i64, B256), actor: &s
     let operations = sql("select distinct o.id from operations o join operation_steps s on s.operation_id = o.id
          where s.chain_id = $1 and s.block_number > $2 and s.state = 'final' and o.status = 'confirmed' order by o.id")
     .bind((id, ancestor.0))
-    .scalars::<String>(tx)
+    .scalars::<OperationId>(tx)
     .await?;
-    let wanted = sql(WANTED).bind((id, ancestor.0)).rows::<(String, i64, String, i64)>(tx).await?;
+    let wanted = sql(WANTED).bind((id, ancestor.0)).rows::<(OperationId, i64, LaneId, i64)>(tx).await?;
     let used = sql("select lane_id, nonce from operation_steps
          where chain_id = $1 and block_number > $2 and state = 'final' and nonce is not null
          union select lane_id, nonce from attempts where chain_id = $1 and block_number > $2 and not open order by 1, 2")
     .bind((id, ancestor.0))
-    .rows::<(String, i64)>(tx)
+    .rows::<(LaneId, i64)>(tx)
     .await?;
-    let is_sent = |gap: &(String, i64)| wanted.iter().any(|(_, _, lane, nonce)| (lane, nonce) == (&gap.0, &gap.1));
-    let gaps: Vec<(String, i64)> = used.into_iter().filter(|gap| !is_sent(gap)).collect();
+    let is_sent = |gap: &(LaneId, i64)| wanted.iter().any(|(_, _, lane, nonce)| (lane, nonce) == (&gap.0, &gap.1));
+    let gaps: Vec<(LaneId, i64)> = used.into_iter().filter(|gap| !is_sent(gap)).collect();
     for (operation_id, position, lane_id, nonce) in &wanted {
         sql("update attempts set open = true, block_number = null, block_hash = null, receipt = null
              where lane_id = $1 and nonce = $2")
@@ -87,7 +88,7 @@ pub async fn accept(tx: &mut Tx, chain: &Chain, ancestor: (i64, B256), actor: &s
 }
 
 /// Shows on each confirmed operation that its transaction is in no block yet, and tells it.
-async fn show(tx: &mut Tx, operations: &[String], ancestor: i64) -> Result<()> {
+async fn show(tx: &mut Tx, operations: &[OperationId], ancestor: i64) -> Result<()> {
     let now = tx.now();
     let reason = format!("{REPLACED}: its final block above {ancestor} was replaced; its transaction is sent again");
     for id in operations {
@@ -145,7 +146,7 @@ async fn read_tokens_again(tx: &mut Tx, chain_id: i64, ancestor: i64) -> Result<
 }
 
 /// Stops the lanes with a gap: nothing above it can be included.
-async fn stop_lanes(tx: &mut Tx, chain_id: i64, gaps: &[(String, i64)]) -> Result<()> {
+async fn stop_lanes(tx: &mut Tx, chain_id: i64, gaps: &[(LaneId, i64)]) -> Result<()> {
     for lane in lane::of_chain(tx, chain_id).await? {
         let own: Vec<String> = gaps.iter().filter(|gap| gap.0 == lane.id).map(|gap| gap.1.to_string()).collect();
         if own.is_empty() || lane.mode != Mode::Active {

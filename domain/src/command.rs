@@ -3,11 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
+use crate::id::{BulkId, CommandId, OperationId, of};
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
-
-/// The prefix of a command's id. By it a worker tells the wake of a command from other wakes.
-pub const ID_PREFIX: &str = "cmd";
 
 crate::words! {
     /// The kind of a command.
@@ -25,10 +23,10 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Command {
-    pub id: String,
-    pub operation_id: String,
+    pub id: CommandId,
+    pub operation_id: OperationId,
     pub kind: Kind,
-    pub bulk_id: Option<String>,
+    pub bulk_id: Option<BulkId>,
     pub position: i64,
     pub bump_percent: Option<i64>,
     pub actor: String,
@@ -44,7 +42,7 @@ pub struct Command {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewCommand<'a> {
-    pub operation_id: &'a str,
+    pub operation_id: &'a OperationId,
     pub kind: Kind,
     pub bulk: Option<(&'a str, i64)>,
     pub bump_percent: Option<i64>,
@@ -55,7 +53,7 @@ pub struct NewCommand<'a> {
 
 /// Stores a command. It is refused if the same command is already open.
 pub async fn insert(tx: &mut Tx, w: &NewCommand<'_>) -> Result<Command> {
-    let (id, now) = (tx.new_id(ID_PREFIX), tx.now());
+    let (id, now) = (tx.new_id::<of::Command>(), tx.now());
     let (bulk_id, position) = w.bulk.map_or((None, 0), |(id, position)| (Some(id), position));
     insert_into("commands")
         .set("id", id)
@@ -78,12 +76,12 @@ pub async fn insert(tx: &mut Tx, w: &NewCommand<'_>) -> Result<Command> {
 }
 
 /// One command.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<Command>> {
+pub async fn find(tx: &mut Tx, id: &CommandId) -> Result<Option<Command>> {
     sql("select * from commands where id = $1").bind(id).optional(tx).await
 }
 
 /// All commands for an operation, oldest first.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Command>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Command>> {
     sql("select * from commands where operation_id = $1 order by id").bind(operation_id).rows(tx).await
 }
 
@@ -96,7 +94,7 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Comm
 }
 
 /// Open commands of a bulk that are due, in order.
-pub async fn due_of_bulk(tx: &mut Tx, bulk_id: &str, now: DateTime<Utc>) -> Result<Vec<Command>> {
+pub async fn due_of_bulk(tx: &mut Tx, bulk_id: &BulkId, now: DateTime<Utc>) -> Result<Vec<Command>> {
     sql("select * from commands where bulk_id = $1 and done_at is null and due_at <= $2 order by position")
         .bind((bulk_id, now))
         .rows(tx)
@@ -104,7 +102,7 @@ pub async fn due_of_bulk(tx: &mut Tx, bulk_id: &str, now: DateTime<Utc>) -> Resu
 }
 
 /// Whether an operation has an open command of this kind.
-pub async fn is_open(tx: &mut Tx, operation_id: &str, kind: Kind) -> Result<bool> {
+pub async fn is_open(tx: &mut Tx, operation_id: &OperationId, kind: Kind) -> Result<bool> {
     Ok(sql("select count(*) from commands where operation_id = $1 and kind = $2 and done_at is null")
         .bind((operation_id, kind))
         .scalar::<i64>(tx)
@@ -113,7 +111,7 @@ pub async fn is_open(tx: &mut Tx, operation_id: &str, kind: Kind) -> Result<bool
 }
 
 /// Records, in the commit of the action, that the command was carried out, by whichever worker.
-pub async fn complete(tx: &mut Tx, operation_id: &str, kind: Kind, outcome: &str) -> Result<()> {
+pub async fn complete(tx: &mut Tx, operation_id: &OperationId, kind: Kind, outcome: &str) -> Result<()> {
     let now = tx.now();
     sql("update commands set done_at = $3, outcome = $4 where operation_id = $1 and kind = $2 and done_at is null")
         .bind((operation_id, kind, now, outcome))
@@ -123,7 +121,7 @@ pub async fn complete(tx: &mut Tx, operation_id: &str, kind: Kind, outcome: &str
 }
 
 /// Records why a command was not carried out. A command that was carried out meanwhile stays so.
-pub async fn reject(tx: &mut Tx, id: &str, code: &str, detail: &str) -> Result<()> {
+pub async fn reject(tx: &mut Tx, id: &CommandId, code: &str, detail: &str) -> Result<()> {
     let now = tx.now();
     sql("update commands set done_at = $2, outcome = $3, detail = $4 where id = $1 and done_at is null")
         .bind((id, now, code, detail))
@@ -133,7 +131,7 @@ pub async fn reject(tx: &mut Tx, id: &str, code: &str, detail: &str) -> Result<(
 }
 
 /// Postpones a command, because something it needs is unavailable.
-pub async fn postpone(tx: &mut Tx, id: &str, due_at: DateTime<Utc>, detail: Option<&str>) -> Result<()> {
+pub async fn postpone(tx: &mut Tx, id: &CommandId, due_at: DateTime<Utc>, detail: Option<&str>) -> Result<()> {
     sql("update commands set due_at = $2, detail = coalesce($3, detail) where id = $1 and done_at is null")
         .bind((id, due_at, detail))
         .execute(tx)

@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
@@ -99,7 +100,7 @@ pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, K
 }
 
 /// The tokens of a chain, each with its offering.
-pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, String)>> {
+pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address>, OfferingId)>> {
     sql("select address, offering_id from contracts where chain_id = $1 and offering_id is not null
          order by address")
     .bind(chain_id)

@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::clock::day;
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::money::Money;
 use crate::sql::sql;
 
@@ -17,7 +18,13 @@ pub struct Thresholds {
 
 /// Adds an amount to today's sums if both stay below the thresholds for approvals; returns whether it did. Parallel requests are summed. A
 /// repeated request counts again.
-pub async fn add_within(tx: &mut Tx, offering_id: &str, action: &str, amount: i64, below: Thresholds) -> Result<bool> {
+pub async fn add_within(
+    tx: &mut Tx,
+    offering_id: &OfferingId,
+    action: &str,
+    amount: i64,
+    below: Thresholds,
+) -> Result<bool> {
     if amount >= below.offering.minor() || amount >= below.platform.minor() {
         return Ok(false);
     }

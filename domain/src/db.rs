@@ -14,7 +14,7 @@ use sqlx::{AssertSqlSafe, Connection, PgPool, SqlitePool};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
-use crate::id::Ids;
+use crate::id::{Id, IdKind, Ids};
 use crate::meanwhile::{self, Call};
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
@@ -265,8 +265,8 @@ impl Tx {
     }
 
     /// Creates an id.
-    pub fn new_id(&self, prefix: &str) -> String {
-        self.ids.new_id(prefix, self.now)
+    pub fn new_id<K: IdKind>(&self) -> Id<K> {
+        self.ids.new_id(self.now)
     }
 
     /// Notifies the workers after the commit, because a wake was pushed that is due now.
@@ -305,7 +305,7 @@ impl Tx {
 
     /// Commits, with the audit entries. The point names this commit for tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
-        let entries = self.recorder.entries(point, self.now, || self.new_id("aud"));
+        let entries = self.recorder.entries(point, self.now, || self.new_id());
         recorder::write(&mut self.conn, &entries).await?;
         point::reach(point, When::Before).await?;
         match self.conn {

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, expect_updated};
+use crate::id::{EmailLinkId, UserId};
 use crate::sql::{insert_into, sql};
 use crate::user::User;
 use crate::{Result, event, user};
@@ -36,8 +37,8 @@ impl Purpose {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct EmailLink {
-    pub id: String,
-    pub user_id: String,
+    pub id: EmailLinkId,
+    pub user_id: UserId,
     pub purpose: Purpose,
     /// The subject of a notice.
     pub subject_id: Option<String>,
@@ -61,7 +62,7 @@ pub struct Due {
 impl Due {
     /// Whether a notice is about the recipient's own account.
     pub fn is_of_the_account(&self) -> bool {
-        self.link.subject_id.as_ref() == Some(&self.link.user_id)
+        self.link.subject_id.as_deref() == Some(&*self.link.user_id)
     }
 }
 
@@ -74,12 +75,12 @@ const KEPT_DAYS: i64 = 30;
 const TRIES_DOUBLE: i64 = 6;
 
 /// Creates a link; the mailer sends it.
-pub async fn insert(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<EmailLink> {
+pub async fn insert(tx: &mut Tx, user_id: &UserId, purpose: Purpose) -> Result<EmailLink> {
     write(tx, user_id, purpose, None, false).await
 }
 
 /// Informs the owner of an account that somebody is guessing the password.
-pub async fn notify_of_failed_logins(tx: &mut Tx, user_id: &str) -> Result<()> {
+pub async fn notify_of_failed_logins(tx: &mut Tx, user_id: &UserId) -> Result<()> {
     write(tx, user_id, Purpose::Notice, Some(user_id), false).await.map(drop)
 }
 
@@ -98,12 +99,12 @@ pub async fn unsent_count(tx: &mut Tx, subject_id: &str) -> Result<i64> {
 
 async fn write(
     tx: &mut Tx,
-    user_id: &str,
+    user_id: &UserId,
     purpose: Purpose,
     subject_id: Option<&str>,
     registered_again: bool,
 ) -> Result<EmailLink> {
-    let (id, now) = (tx.new_id("lnk"), tx.now());
+    let (id, now) = (tx.new_id(), tx.now());
     let expires_at = now + purpose.life();
     insert_into("email_links")
         .set("id", &id)
@@ -134,7 +135,7 @@ async fn write(
 
 /// Creates a link at the user's request; none if too many links are open. The user's row is locked first, so that parallel
 /// requests are counted.
-pub async fn request(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<Option<EmailLink>> {
+pub async fn request(tx: &mut Tx, user_id: &UserId, purpose: Purpose) -> Result<Option<EmailLink>> {
     ask_for(tx, user_id, purpose, false).await
 }
 
@@ -145,7 +146,7 @@ pub async fn notify_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>
     ask_for(tx, &owner.id, purpose, true).await
 }
 
-async fn ask_for(tx: &mut Tx, user_id: &str, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
+async fn ask_for(tx: &mut Tx, user_id: &UserId, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
     let now = tx.now();
     user::lock_row(tx, user_id).await?;
     let open = sql("select count(*) from email_links
@@ -160,7 +161,7 @@ async fn ask_for(tx: &mut Tx, user_id: &str, purpose: Purpose, registered_again:
 }
 
 /// The link, if it can still be used.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Option<EmailLink>> {
+pub async fn find(tx: &mut Tx, id: &EmailLinkId) -> Result<Option<EmailLink>> {
     let now = tx.now();
     sql("select * from email_links where id = $1 and used_at is null and expires_at > $2")
         .bind((id, now))
@@ -180,7 +181,7 @@ pub async fn use_link(tx: &mut Tx, link: &EmailLink) -> Result<()> {
 }
 
 /// Ends all open links of a user for one purpose.
-pub async fn void(tx: &mut Tx, user_id: &str, purpose: Purpose) -> Result<()> {
+pub async fn void(tx: &mut Tx, user_id: &UserId, purpose: Purpose) -> Result<()> {
     let now = tx.now();
     sql("update email_links set used_at = $3 where user_id = $1 and purpose = $2 and used_at is null")
         .bind((user_id, purpose, now))
@@ -212,7 +213,7 @@ pub async fn begin_try(tx: &mut Tx, link: &EmailLink) -> Result<bool> {
 }
 
 /// Records that the mail was sent.
-pub async fn sent(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn sent(tx: &mut Tx, id: &EmailLinkId) -> Result<()> {
     let now = tx.now();
     sql("update email_links set sent_at = $2 where id = $1").bind((id, now)).execute(tx).await?;
     Ok(())

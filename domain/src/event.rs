@@ -6,6 +6,7 @@ use sqlx::types::Json;
 
 use crate::db::Tx;
 use crate::event_data;
+use crate::id::EventId;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::{Error, Result};
@@ -14,7 +15,7 @@ use crate::{Error, Result};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Event {
-    pub id: String,
+    pub id: EventId,
     #[sqlx(rename = "type")]
     pub name: String,
     pub subject_type: String,
@@ -57,7 +58,7 @@ pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
         tx.recorder().record_event(&e.name, e.subject_type, &e.subject_id, &e.data);
     }
     for portion in portions(tx, events) {
-        let ids: Vec<String> = portion.iter().map(|_| tx.new_id("evt")).collect();
+        let ids: Vec<EventId> = portion.iter().map(|_| tx.new_id()).collect();
         sql("insert into events (id, type, subject_type, subject_id, sequence, data, created_at)")
             .values(portion.iter().zip(&ids), |(e, id)| {
                 (id, &e.name, e.subject_type, &e.subject_id, e.sequence, Json(&e.data), now)
@@ -88,10 +89,10 @@ pub async fn write_with_id(
     subject_id: &str,
     sequence: i64,
     data: serde_json::Value,
-) -> Result<String> {
+) -> Result<EventId> {
     check(name, &data)?;
     tx.announce_after_commit();
-    let (id, now) = (tx.new_id("evt"), tx.now());
+    let (id, now) = (tx.new_id(), tx.now());
     tx.recorder().record_event(name, subject_type, subject_id, &data);
     insert_into("events")
         .set("id", &id)

@@ -11,10 +11,11 @@ use crate::event::Event;
 use crate::event_subject::Subject;
 use crate::event_type::{CATALOG, EventType};
 use crate::filter::CreatedBetween;
+use crate::id::EventId;
 use crate::offering;
 use crate::sql::sql;
 use crate::webhook::Owner;
-use crate::{Code, Error, Result, id};
+use crate::{Code, Error, Result};
 
 /// A time later than any event.
 const LAST: DateTime<Utc> = DateTime::from_timestamp(253_402_300_799, 0).expect("the end of the year 9999");
@@ -50,13 +51,16 @@ impl Owner {
 
     /// Whether this owner receives an event of a kind about a subject.
     pub fn is_told(&self, kind: &EventType, subject: Option<&Subject>) -> bool {
-        let is = |owners: [&Option<String>; 2], id: &String| owners.iter().any(|owner| owner.as_ref() == Some(id));
+        let is = |owners: [Option<&str>; 2], id: &str| owners.contains(&Some(id));
         self.may_see(kind)
             && match self {
                 Self::Platform => true,
-                Self::Issuer(id) => subject.is_some_and(|s| is([&s.issuer_id, &s.endpoint_owner], id)),
-                Self::Investor(id) => subject
-                    .is_some_and(|s| is([&s.investor_id, &s.endpoint_owner], id) || (kind.for_members && s.is_listed)),
+                Self::Issuer(id) => {
+                    subject.is_some_and(|s| is([s.issuer_id.as_deref(), s.endpoint_owner.as_deref()], id))
+                }
+                Self::Investor(id) => subject.is_some_and(|s| {
+                    is([s.investor_id.as_deref(), s.endpoint_owner.as_deref()], id) || (kind.for_members && s.is_listed)
+                }),
             }
     }
 
@@ -90,7 +94,7 @@ pub struct Filter<'a> {
 pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Result<Vec<Event>> {
     // Ids begin with their time: the limits on the id find the rows, those on the time are exact.
     let (from, to) = (f.created.from.unwrap_or_default(), f.created.to.unwrap_or(LAST));
-    let (first, last) = (id::first_of("evt", from), id::last_of("evt", to));
+    let (first, last) = (EventId::first_of(from), EventId::last_of(to));
     sql("select * from events
          where position > $1 and ($2 = '' or type = $2) and id >= $5 and id <= $6 and created_at >= $7 and created_at <= $8 and ")
     .push(owner.condition())
@@ -101,13 +105,13 @@ pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter<'_>, limit: i64) -> Res
 }
 
 /// The position of an event. For an id that no event has, the position of the event before it.
-pub async fn position(tx: &mut Tx, id: &str) -> Result<i64> {
+pub async fn position(tx: &mut Tx, id: &EventId) -> Result<i64> {
     let found = sql("select position from events where id <= $1 and position is not null order by id desc limit 1");
     Ok(found.bind(id).optional_scalar(tx).await?.unwrap_or_default())
 }
 
 /// The id of the last event that the owner may see.
-pub async fn last(tx: &mut Tx, owner: &Owner) -> Result<Option<String>> {
+pub async fn last(tx: &mut Tx, owner: &Owner) -> Result<Option<EventId>> {
     let found = sql("select id from events where position > $1 and $2 = '' and ").push(owner.condition());
     found.push(" order by position desc limit 1").bind((0_i64, "", owner.key())).optional_scalar(tx).await
 }
@@ -117,14 +121,14 @@ pub async fn of_time(tx: &mut Tx, owner: &Owner, after: &str, to: DateTime<Utc>,
     sql("select * from events where id > $1 and id <= $2 and created_at <= $5 and ")
         .push(owner.condition())
         .push(" order by id limit $4")
-        .bind((after, id::last_of("evt", to), owner.key(), limit, to))
+        .bind((after, EventId::last_of(to), owner.key(), limit, to))
         .rows(tx)
         .await
 }
 
 /// One event, if the owner may see it.
-pub async fn find(tx: &mut Tx, owner: &Owner, id: &str) -> Result<Event> {
-    id::check("evt", id)?;
+pub async fn find(tx: &mut Tx, owner: &Owner, id: &EventId) -> Result<Event> {
+    id.check()?;
     let found = sql("select * from events where id = $1 and $2 = '' and ").push(owner.condition());
     let found = found.bind((id, "", owner.key())).optional::<Event>(tx).await?;
     found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no event {id}.")))

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use crate::Result;
 use crate::db::Tx;
 use crate::event::Event;
+use crate::id::{InvestorId, IssuerId, OfferingId};
 use crate::offering;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -14,11 +15,11 @@ use crate::sql::sql;
 #[allow(missing_docs)]
 pub struct Subject {
     pub id: String,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     /// What it is a part of, besides an offering: the distribution of an entitlement.
     pub part_of: Option<String>,
-    pub issuer_id: Option<String>,
-    pub investor_id: Option<String>,
+    pub issuer_id: Option<IssuerId>,
+    pub investor_id: Option<InvestorId>,
     /// The owner of a webhook endpoint.
     pub endpoint_owner: Option<String>,
     /// Whether it is an offering that every member may see.

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use crate::id;
+use crate::id::{Id, IdKind};
 use crate::sql::Sql;
 
 /// A range of creation times. Both ends are included; an end without a time is open.
@@ -19,11 +19,11 @@ pub fn escaped(text: &str) -> String {
 }
 
 impl Sql {
-    /// Keeps the rows of a range of creation times. `row` is the alias of the table with its dot, `prefix` the prefix of its
+    /// Keeps the rows of a range of creation times. `row` is the alias of the table with its dot, `K` the kind of its
     /// ids. An id begins with its time: the limit on the id lets the database use the primary key, the limit on the time is exact.
-    pub fn created(self, range: CreatedBetween, row: &str, prefix: &str) -> Self {
-        let first = range.from.map(|from| id::first_of(prefix, from));
-        let last = range.to.map(|to| id::last_of(prefix, to));
+    pub fn created<K: IdKind>(self, range: CreatedBetween, row: &str) -> Self {
+        let first = range.from.map(|from| Id::<K>::first_of(from));
+        let last = range.to.map(|to| Id::<K>::last_of(to));
         self.with_some(format!(" and {row}created_at >= "), range.from)
             .with_some(format!(" and {row}id >= "), first)
             .with_some(format!(" and {row}created_at <= "), range.to)

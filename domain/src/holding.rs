@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::{InvestorId, OfferingId};
 use crate::ledger::NEVER;
 use crate::rows::portions;
 use crate::sql::{Sql, sql};
@@ -17,7 +18,7 @@ use crate::{Result, filter, ledger};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Holding {
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub wallet_address: Hex<Address>,
     pub partition_id: i64,
     pub balance: Dec<u128>,
@@ -44,7 +45,7 @@ pub struct Tranche {
 const HELD: &str = "select h.*, cast('0' as text) as locked from holdings h where h.offering_id = ";
 
 /// The holdings of an offering, in the order of wallets.
-pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>> {
+pub async fn of_offering(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<Holding>> {
     let in_order = sql(HELD).value(offering_id).push(" order by h.wallet_address, h.partition_id");
     let mut held = in_order.rows::<Holding>(tx).await?;
     let locked = sums(&tranches(tx, offering_id, &[]).await?);
@@ -53,7 +54,12 @@ pub async fn of_offering(tx: &mut Tx, offering_id: &str) -> Result<Vec<Holding>>
 }
 
 /// The holding of a wallet in a partition.
-pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id: i64) -> Result<Option<Holding>> {
+pub async fn find(
+    tx: &mut Tx,
+    offering_id: &OfferingId,
+    wallet: Address,
+    partition_id: i64,
+) -> Result<Option<Holding>> {
     let held = sql(HELD)
         .value(offering_id)
         .with(" and h.wallet_address = ", Hex(wallet))
@@ -66,14 +72,14 @@ pub async fn find(tx: &mut Tx, offering_id: &str, wallet: Address, partition_id:
 }
 
 /// The present locks of some wallets, or of all wallets for an empty list; earliest release first.
-pub async fn tranches(tx: &mut Tx, offering_id: &str, wallets: &[Address]) -> Result<Vec<Tranche>> {
+pub async fn tranches(tx: &mut Tx, offering_id: &OfferingId, wallets: &[Address]) -> Result<Vec<Tranche>> {
     let now = tx.now().timestamp();
     let all = sql("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
     ledger::among(all, offering_id, wallets).with(" and release_at > ", now).push(" order by release_at").rows(tx).await
 }
 
 /// The frozen addresses of a token.
-pub async fn frozen(tx: &mut Tx, offering_id: &str) -> Result<BTreeSet<Address>> {
+pub async fn frozen(tx: &mut Tx, offering_id: &OfferingId) -> Result<BTreeSet<Address>> {
     let rows = sql("select wallet_address from token_accounts where offering_id = $1 and frozen")
         .bind(offering_id)
         .scalars::<Hex<Address>>(tx)
@@ -82,7 +88,7 @@ pub async fn frozen(tx: &mut Tx, offering_id: &str) -> Result<BTreeSet<Address>>
 }
 
 /// Whether an address is frozen.
-pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
+pub async fn is_frozen(tx: &mut Tx, offering_id: &OfferingId, wallet: Address) -> Result<bool> {
     let found = sql("select frozen from token_accounts where offering_id = $1 and wallet_address = $2")
         .bind((offering_id, Hex(wallet)))
         .optional_scalar::<bool>(tx)
@@ -92,7 +98,7 @@ pub async fn is_frozen(tx: &mut Tx, offering_id: &str, wallet: Address) -> Resul
 }
 
 /// The wallet that replaced a recovered wallet in this token.
-pub async fn successor(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<Option<Address>> {
+pub async fn successor(tx: &mut Tx, offering_id: &OfferingId, wallet: Address) -> Result<Option<Address>> {
     let found = sql("select successor_address from token_accounts where offering_id = $1 and wallet_address = $2")
         .bind((offering_id, Hex(wallet)))
         .optional_scalar::<Option<Hex<Address>>>(tx)
@@ -101,7 +107,7 @@ pub async fn successor(tx: &mut Tx, offering_id: &str, wallet: Address) -> Resul
 }
 
 /// Whether a wallet holds units in any partition of a token.
-pub async fn holds(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bool> {
+pub async fn holds(tx: &mut Tx, offering_id: &OfferingId, wallet: Address) -> Result<bool> {
     sql("select exists (select 1 from holdings where offering_id = $1 and wallet_address = $2 and balance <> '0')")
         .bind((offering_id, Hex(wallet)))
         .scalar(tx)
@@ -109,7 +115,7 @@ pub async fn holds(tx: &mut Tx, offering_id: &str, wallet: Address) -> Result<bo
 }
 
 /// Whether a partition is restricted.
-pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) -> Result<bool> {
+pub async fn is_restricted(tx: &mut Tx, offering_id: &OfferingId, partition_id: i64) -> Result<bool> {
     Ok(ledger::partitions(tx, offering_id)
         .await?
         .into_iter()
@@ -117,24 +123,24 @@ pub async fn is_restricted(tx: &mut Tx, offering_id: &str, partition_id: i64) ->
 }
 
 /// The offerings among these of whose token something is restricted.
-pub async fn restricted_among(tx: &mut Tx, offering_ids: &[&str]) -> Result<Vec<String>> {
+pub async fn restricted_among(tx: &mut Tx, offering_ids: &[&OfferingId]) -> Result<Vec<OfferingId>> {
     let mut found = Vec::new();
     for portion in portions(tx, offering_ids) {
         let some = sql("select distinct offering_id from token_partitions where restricted and offering_id in (");
-        found.extend(some.list(portion).push(")").scalars::<String>(tx).await?);
+        found.extend(some.list(portion).push(")").scalars::<OfferingId>(tx).await?);
     }
     Ok(found)
 }
 
 /// Whether a token is paused.
-pub async fn is_paused(tx: &mut Tx, offering_id: &str) -> Result<bool> {
+pub async fn is_paused(tx: &mut Tx, offering_id: &OfferingId) -> Result<bool> {
     is_restricted(tx, offering_id, ledger::WHOLE_TOKEN).await
 }
 
 /// The units of a lock with this release time.
 pub async fn locked_until(
     tx: &mut Tx,
-    offering_id: &str,
+    offering_id: &OfferingId,
     wallet: Address,
     partition_id: i64,
     release_at: i64,
@@ -153,7 +159,7 @@ pub struct Holder {
     pub frozen: bool,
     /// The supply of the partition.
     pub supply: Dec<u128>,
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     pub legal_name: Option<String>,
     pub country: Option<String>,
 }
@@ -174,7 +180,7 @@ const HOLDERS: &str = "
             left join investors i on i.id = w.investor_id
         where h.balance <> '0'";
 
-fn holders(select: Sql, offering_id: &str, words: &HolderSearch) -> Sql {
+fn holders(select: Sql, offering_id: &OfferingId, words: &HolderSearch) -> Sql {
     let query = select.push(HOLDERS).with(" and h.offering_id = ", offering_id);
     let Some(part) = &words.part else { return query };
     let part = format!("%{}%", filter::escaped(part));
@@ -187,7 +193,7 @@ fn holders(select: Sql, offering_id: &str, words: &HolderSearch) -> Sql {
 /// A page of holders in the order of their wallets, and their number.
 pub async fn page(
     tx: &mut Tx,
-    offering_id: &str,
+    offering_id: &OfferingId,
     words: &HolderSearch,
     limit: i64,
     offset: i64,

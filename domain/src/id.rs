@@ -1,10 +1,14 @@
 //! Ids: a TypeID has a prefix for its kind and a UUIDv7 in 26 characters that sort by time.
 
+mod kind;
+mod typed;
+
 use std::sync::{Arc, Mutex};
 
 use chrono::{DateTime, Utc};
 
-use crate::{Code, Error, Result};
+pub use kind::*;
+pub use typed::{Id, IdKind};
 
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const SUFFIX_LENGTH: usize = 26;
@@ -42,31 +46,16 @@ impl Ids {
         bytes
     }
 
-    /// Creates an id: `new_id("op", now)` gives `op_01k…`.
-    pub fn new_id(&self, prefix: &str, now: DateTime<Utc>) -> String {
+    /// Creates an id: an `OperationId` is `op_01k…`.
+    pub fn new_id<K: IdKind>(&self, now: DateTime<Utc>) -> Id<K> {
         let mut bytes = self.bytes();
         let millis = u64::try_from(now.timestamp_millis()).unwrap_or(0).to_be_bytes();
         bytes[..6].copy_from_slice(&millis[2..]);
         // Version 7 and the variant of RFC 9562.
         bytes[6] = 0x70 | (bytes[6] & 0x0f);
         bytes[8] = 0x80 | (bytes[8] & 0x3f);
-        format!("{prefix}_{}", encode(u128::from_be_bytes(bytes)))
+        Id::of_bits(u128::from_be_bytes(bytes))
     }
-}
-
-/// The smallest id of a kind at this millisecond.
-pub fn first_of(prefix: &str, at: DateTime<Utc>) -> String {
-    bound(prefix, at, 0)
-}
-
-/// The largest id of a kind at this millisecond.
-pub fn last_of(prefix: &str, at: DateTime<Utc>) -> String {
-    bound(prefix, at, (1 << 80) - 1)
-}
-
-fn bound(prefix: &str, at: DateTime<Utc>, rest: u128) -> String {
-    let millis = u64::try_from(at.timestamp_millis()).unwrap_or(0);
-    format!("{prefix}_{}", encode(u128::from(millis & 0xffff_ffff_ffff) << 80 | rest))
 }
 
 /// The next number of a SplitMix64 sequence.
@@ -78,23 +67,9 @@ pub fn split_mix(state: &mut u64) -> u64 {
     z ^ (z >> 31)
 }
 
+/// The 26 characters of 128 bits.
 fn encode(value: u128) -> String {
     (0..SUFFIX_LENGTH).rev().map(|i| char::from(ALPHABET[(value >> (5 * i)) as usize & 31])).collect()
-}
-
-/// Checks the form of an id. A malformed id is `not_found`, because no such object can exist.
-pub fn check(prefix: &str, id: &str) -> Result<()> {
-    let suffix = id.strip_prefix(prefix).and_then(|rest| rest.strip_prefix('_'));
-    // The first character holds only three bits of the 128.
-    let sound = suffix.is_some_and(|s| {
-        s.len() == SUFFIX_LENGTH && s.as_bytes()[0] <= b'7' && s.bytes().all(|b| ALPHABET.contains(&b))
-    });
-    if sound { Ok(()) } else { Err(Error::refused(Code::NotFound, format!("There is no {prefix}_… with this id."))) }
-}
-
-/// Whether an id is of the kind with this prefix.
-pub fn has_prefix(id: &str, prefix: &str) -> bool {
-    id.strip_prefix(prefix).is_some_and(|rest| rest.starts_with('_'))
 }
 
 /// The 128 bits of an id as a ULID, the form that the queue needs: the same alphabet in capitals.

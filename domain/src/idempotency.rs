@@ -127,7 +127,7 @@ pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
     ))
     .execute(tx)
     .await?;
-    if rows == 1 { Ok(()) } else { Err(Error::Stale { what: "idempotency key", id: k.key.clone() }) }
+    if rows == 1 { Ok(()) } else { Err(Error::Stale { what: "idempotency key", id: k.key.to_string() }) }
 }
 
 /// Deletes up to `limit` expired answers.

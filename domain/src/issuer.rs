@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
+use crate::id::{IssuerId, of};
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event};
@@ -25,7 +26,7 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Issuer {
-    pub id: String,
+    pub id: IssuerId,
     pub name: String,
     pub status: Status,
     /// The reason of the suspension or reinstatement.
@@ -36,16 +37,16 @@ pub struct Issuer {
 }
 
 /// Stores an active issuer.
-pub async fn insert(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+pub async fn insert(tx: &mut Tx, id: &IssuerId, name: &str) -> Result<()> {
     store(tx, id, name, Status::Active).await
 }
 
 /// Stores an issuer that waits for approval.
-pub async fn insert_pending(tx: &mut Tx, id: &str, name: &str) -> Result<()> {
+pub async fn insert_pending(tx: &mut Tx, id: &IssuerId, name: &str) -> Result<()> {
     store(tx, id, name, Status::Pending).await
 }
 
-async fn store(tx: &mut Tx, id: &str, name: &str, status: Status) -> Result<()> {
+async fn store(tx: &mut Tx, id: &IssuerId, name: &str, status: Status) -> Result<()> {
     let now = tx.now();
     insert_into("issuers")
         .set("id", id)
@@ -60,7 +61,7 @@ async fn store(tx: &mut Tx, id: &str, name: &str, status: Status) -> Result<()> 
 }
 
 /// The issuer with this id, which can be malformed.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Issuer> {
+pub async fn find(tx: &mut Tx, id: &IssuerId) -> Result<Issuer> {
     sql("select * from issuers where id = $1")
         .bind(id)
         .optional::<Issuer>(tx)
@@ -69,7 +70,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Issuer> {
 }
 
 /// The issuer with this id, if it is active.
-pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
+pub async fn active(tx: &mut Tx, id: &IssuerId) -> Result<Issuer> {
     let issuer = find(tx, id).await?;
     if issuer.status == Status::Active {
         return Ok(issuer);
@@ -79,7 +80,7 @@ pub async fn active(tx: &mut Tx, id: &str) -> Result<Issuer> {
 }
 
 /// Locks the issuer until the commit, so that parallel changes of its offerings are counted one after the other.
-pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_row(tx: &mut Tx, id: &IssuerId) -> Result<()> {
     let rows = sql("update issuers set version = version where id = $1").bind(id).execute(tx).await?;
     expect_updated(rows, "issuer", id)
 }
@@ -95,7 +96,7 @@ pub struct Filter {
 /// A page of issuers, newest first, and their number.
 pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<Issuer>, i64)> {
     let matching = |select: Sql| {
-        select.push(" from issuers where 1 = 1").one_of("status", &f.statuses).created(f.created, "", "iss")
+        select.push(" from issuers where 1 = 1").one_of("status", &f.statuses).created::<of::Issuer>(f.created, "")
     };
     let rows = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
     let total = matching(sql("select count(*)")).scalar(tx).await?;
@@ -103,7 +104,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
 }
 
 /// Refuses changes by members of a suspended issuer.
-pub async fn check_not_suspended(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn check_not_suspended(tx: &mut Tx, id: &IssuerId) -> Result<()> {
     let issuer = find(tx, id).await?;
     if issuer.status != Status::Suspended {
         return Ok(());
@@ -113,24 +114,24 @@ pub async fn check_not_suspended(tx: &mut Tx, id: &str) -> Result<()> {
 }
 
 /// Approves an issuer.
-pub async fn approve(tx: &mut Tx, id: &str, actor: &str) -> Result<Issuer> {
+pub async fn approve(tx: &mut Tx, id: &IssuerId, actor: &str) -> Result<Issuer> {
     moved(tx, id, (Status::Pending, Status::Active), ("issuer.approved", None), actor).await
 }
 
 /// Suspends an issuer: its members cannot change anything, and its offerings take no subscriptions.
-pub async fn suspend(tx: &mut Tx, id: &str, reason: &str, actor: &str) -> Result<Issuer> {
+pub async fn suspend(tx: &mut Tx, id: &IssuerId, reason: &str, actor: &str) -> Result<Issuer> {
     moved(tx, id, (Status::Active, Status::Suspended), ("issuer.suspended", Some(reason)), actor).await
 }
 
 /// Ends a suspension.
-pub async fn reinstate(tx: &mut Tx, id: &str, reason: &str, actor: &str) -> Result<Issuer> {
+pub async fn reinstate(tx: &mut Tx, id: &IssuerId, reason: &str, actor: &str) -> Result<Issuer> {
     moved(tx, id, (Status::Suspended, Status::Active), ("issuer.reinstated", Some(reason)), actor).await
 }
 
 /// Changes the status and writes the event. Of two parallel changes one succeeds.
 async fn moved(
     tx: &mut Tx,
-    id: &str,
+    id: &IssuerId,
     (from, status): (Status, Status),
     (event, reason): (&str, Option<&str>),
     actor: &str,

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
+use crate::id::{InvestorId, KycCaseId, KycDecisionId, of};
 use crate::investor::{self, Investor, Level, Move, Screening, Status};
 use crate::sql::{insert_into, sql};
 use crate::{Error, Result};
@@ -34,8 +35,8 @@ pub struct NewCase<'a> {
 }
 
 /// Stores a submission.
-pub async fn insert_case(tx: &mut Tx, investor_id: &str, new: &NewCase<'_>) -> Result<String> {
-    let (id, now) = (tx.new_id("kyc"), tx.now());
+pub async fn insert_case(tx: &mut Tx, investor_id: &InvestorId, new: &NewCase<'_>) -> Result<KycCaseId> {
+    let (id, now) = (tx.new_id(), tx.now());
     insert_into("kyc_cases")
         .set("id", &id)
         .set("investor_id", investor_id)
@@ -53,14 +54,14 @@ pub async fn insert_case(tx: &mut Tx, investor_id: &str, new: &NewCase<'_>) -> R
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Case {
-    pub id: String,
+    pub id: KycCaseId,
     pub level: Level,
     pub provider_reference: Option<String>,
     pub created_at: DateTime<Utc>,
 }
 
 /// All submissions of an investor, oldest first.
-pub async fn cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<Case>> {
+pub async fn cases(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Case>> {
     sql("select id, level, provider_reference, created_at from kyc_cases where investor_id = $1 order by id")
         .bind(investor_id)
         .rows(tx)
@@ -77,7 +78,7 @@ pub struct SealedCase {
 }
 
 /// All submissions of an investor with their encrypted data, newest first, for the reviewer.
-pub async fn sealed_cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<SealedCase>> {
+pub async fn sealed_cases(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<SealedCase>> {
     sql("select id, level, provider_reference, created_at, data_sealed from kyc_cases
          where investor_id = $1 order by id desc")
     .bind(investor_id)
@@ -86,7 +87,7 @@ pub async fn sealed_cases(tx: &mut Tx, investor_id: &str) -> Result<Vec<SealedCa
 }
 
 /// The newest submission of an investor.
-async fn newest_case(tx: &mut Tx, investor_id: &str) -> Result<Option<String>> {
+async fn newest_case(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<KycCaseId>> {
     sql("select id from kyc_cases where investor_id = $1 order by id desc limit 1")
         .bind(investor_id)
         .optional_scalar(tx)
@@ -108,8 +109,8 @@ pub struct DecisionReason<'a> {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Decision {
-    pub id: String,
-    pub case_id: Option<String>,
+    pub id: KycDecisionId,
+    pub case_id: Option<KycCaseId>,
     pub decision: Move,
     pub from_status: Status,
     pub to_status: Status,
@@ -137,7 +138,7 @@ pub async fn transition(tx: &mut Tx, i: &mut Investor, by: Move, ground: &Decisi
     }
     // First, because the decision stores the new version of the investor.
     investor::update(tx, i, by.event()).await?;
-    let (id, now, case) = (tx.new_id("kyd"), tx.now(), newest_case(tx, &i.id).await?);
+    let (id, now, case) = (tx.new_id::<of::KycDecision>(), tx.now(), newest_case(tx, &i.id).await?);
     insert_into("kyc_decisions")
         .set("id", id)
         .set("investor_id", &i.id)
@@ -166,7 +167,7 @@ pub fn illegal_move(i: &Investor, by: Move) -> Error {
 }
 
 /// All decisions about an investor, oldest first.
-pub async fn decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Decision>> {
+pub async fn decisions(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Decision>> {
     sql("select id, case_id, decision, from_status, to_status, level, reason_code, evidence_sha256, screening,
              expires_at, decided_by, created_at
          from kyc_decisions where investor_id = $1 order by version")

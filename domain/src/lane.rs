@@ -8,6 +8,7 @@ use sqlx::types::Json;
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
+use crate::id::{LaneId, OfferingId, OperationId, of};
 use crate::recorder::Facts;
 use crate::spending::Spending;
 use crate::sql::{insert_into, sql, update_table};
@@ -29,7 +30,7 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Lane {
-    pub id: String,
+    pub id: LaneId,
     pub chain_id: i64,
     pub signer: Hex<Address>,
     pub next_nonce: i64,
@@ -55,16 +56,16 @@ pub struct Lane {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Granted {
     /// The offering to which they are limited. None if they count on the whole platform.
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     /// The bits.
     pub roles: u8,
 }
 
 impl Lane {
     /// The role bits of the signer for an offering, with those on the whole platform. None if nobody has read them yet.
-    pub fn roles_in(&self, offering_id: Option<&str>) -> Option<u8> {
+    pub fn roles_in(&self, offering_id: Option<&OfferingId>) -> Option<u8> {
         let granted = self.roles.as_ref()?;
-        let counts = |of: &&Granted| of.offering_id.as_deref().is_none_or(|id| Some(id) == offering_id);
+        let counts = |of: &&Granted| of.offering_id.as_ref().is_none_or(|id| Some(id) == offering_id);
         Some(granted.iter().filter(counts).fold(0, |bits, of| bits | of.roles))
     }
 
@@ -77,7 +78,7 @@ impl Lane {
 
 /// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce.
 pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i64) -> Result<Lane> {
-    let (id, now) = (tx.new_id("lan"), tx.now());
+    let (id, now) = (tx.new_id::<of::Lane>(), tx.now());
     insert_into("lanes")
         .set("id", id)
         .set("chain_id", chain_id)
@@ -94,7 +95,7 @@ pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i6
 }
 
 /// The lane with this id.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Lane> {
+pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<Lane> {
     sql("select * from lanes where id = $1")
         .bind(id)
         .optional::<Lane>(tx)
@@ -108,7 +109,7 @@ pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<Lane>> {
 }
 
 /// Takes `count` nonces from `first` on, if the lane is active and they are still free. Only in the commit of their signed bytes.
-pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> Result<()> {
+pub async fn take_nonces(tx: &mut Tx, lane_id: &LaneId, first: i64, count: i64) -> Result<()> {
     let now = tx.now();
     let rows = sql("update lanes set next_nonce = next_nonce + $3, version = version + 1, updated_at = $4
         where id = $1 and next_nonce = $2 and mode = 'active'")
@@ -119,7 +120,7 @@ pub async fn take_nonces(tx: &mut Tx, lane_id: &str, first: i64, count: i64) -> 
 }
 
 /// Writes the event of a signer whose balance is low.
-pub async fn report_low_funds(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn report_low_funds(tx: &mut Tx, id: &LaneId) -> Result<()> {
     let lane = find(tx, id).await?;
     let data = json!({ "chain_id": lane.chain_id, "signer": lane.signer.to_string() });
     event::write(tx, "lane.funds_low", "lane", &lane.id, lane.version, data).await
@@ -129,8 +130,8 @@ pub async fn report_low_funds(tx: &mut Tx, id: &str) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 #[allow(missing_docs)]
 pub struct Stuck<'a> {
-    pub lane_id: &'a str,
-    pub operation_id: &'a str,
+    pub lane_id: &'a LaneId,
+    pub operation_id: &'a OperationId,
     pub nonce: i64,
     /// Why, as a stable code.
     pub code: &'a str,
@@ -209,9 +210,9 @@ mod tests {
 
     #[test]
     fn roles_of_one_offering_count_there_and_nowhere_else() {
-        let granted = |offering_id: Option<&str>, roles| Granted { offering_id: offering_id.map(str::to_owned), roles };
+        let granted = |offering_id: Option<&OfferingId>, roles| Granted { offering_id: offering_id.cloned(), roles };
         let mut lane = Lane {
-            id: String::new(),
+            id: LaneId::default(),
             chain_id: 1,
             signer: Hex(Address::ZERO),
             next_nonce: 0,
@@ -231,9 +232,11 @@ mod tests {
             created_at: DateTime::UNIX_EPOCH,
             updated_at: DateTime::UNIX_EPOCH,
         };
-        assert_eq!(lane.roles_in(Some("off_1")), None);
-        lane.roles = Some(Json(vec![granted(None, 4), granted(Some("off_1"), 9), granted(Some("off_2"), 2)]));
-        let bits = [Some("off_1"), Some("off_2"), Some("off_3"), None].map(|id| lane.roles_in(id));
+        assert_eq!(lane.roles_in(Some(&"off_1".into())), None);
+        lane.roles =
+            Some(Json(vec![granted(None, 4), granted(Some(&"off_1".into()), 9), granted(Some(&"off_2".into()), 2)]));
+        let bits =
+            [Some("off_1"), Some("off_2"), Some("off_3"), None].map(|id| lane.roles_in(id.map(Into::into).as_ref()));
         assert_eq!(bits, [Some(13), Some(6), Some(4), Some(4)]);
     }
 }

@@ -8,6 +8,7 @@ use tokio::sync::Mutex;
 
 use crate::Result;
 use crate::db::{Conn, Db, PONG, Pools, Tx};
+use crate::id::of;
 use crate::point::Point;
 use crate::sql::{answered, sql};
 
@@ -29,7 +30,7 @@ impl Holder {
         // Positive, because its two halves are compared with the unsigned numbers of `pg_locks`.
         let key =
             i64::from_be_bytes([bytes[0] & 0x7f, bytes[1], bytes[2], bytes[3], bytes[4], bytes[5], bytes[6], bytes[7]]);
-        Self { name: db.ids().new_id("holder", db.clock().now()), key, session: Arc::default() }
+        Self { name: db.ids().new_id::<of::Holder>(db.clock().now()).into(), key, session: Arc::default() }
     }
 
     /// The name, unique to this run of the process.

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::rows::portions;
 use crate::sql::{Sql, insert_into, sql};
 use crate::token_event::{self, Kind, TokenEvent, missing_event};
@@ -42,7 +43,7 @@ type Place = (Address, i64);
 
 /// The loaded ledger of one token.
 pub struct Ledger<'a> {
-    offering_id: &'a str,
+    offering_id: &'a OfferingId,
     block: i64,
     balances: BTreeMap<Place, Balance>,
     /// Locked units by release time.
@@ -55,7 +56,7 @@ impl<'a> Ledger<'a> {
     /// Loads the rows of all addresses in the events.
     async fn load(
         tx: &mut Tx,
-        offering_id: &'a str,
+        offering_id: &'a OfferingId,
         events: &[&TokenEvent],
         partitions: BTreeMap<i64, Partition>,
     ) -> Result<Self> {
@@ -129,7 +130,7 @@ impl<'a> Ledger<'a> {
                 let why = format!("{} in block {} names no address", event.kind, event.block_number);
                 return Err(Error::Unreadable {
                     what: "an event of the token of",
-                    id: self.offering_id.to_owned(),
+                    id: self.offering_id.to_string(),
                     why,
                 });
             }
@@ -273,7 +274,7 @@ pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
     for portion in portions(tx, events) {
         token_event::insert(tx, portion).await?;
     }
-    let mut by_token: BTreeMap<&str, Vec<&TokenEvent>> = BTreeMap::new();
+    let mut by_token: BTreeMap<&OfferingId, Vec<&TokenEvent>> = BTreeMap::new();
     for event in events {
         by_token.entry(&event.offering_id).or_default().push(event);
     }
@@ -290,14 +291,17 @@ pub(crate) async fn apply(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
     save_partitions(tx, &changed).await
 }
 
-async fn partitions_of(tx: &mut Tx, offering_ids: &[&str]) -> Result<BTreeMap<String, BTreeMap<i64, Partition>>> {
-    let mut found: BTreeMap<String, BTreeMap<i64, Partition>> = BTreeMap::new();
+async fn partitions_of(
+    tx: &mut Tx,
+    offering_ids: &[&OfferingId],
+) -> Result<BTreeMap<OfferingId, BTreeMap<i64, Partition>>> {
+    let mut found: BTreeMap<OfferingId, BTreeMap<i64, Partition>> = BTreeMap::new();
     for portion in portions(tx, offering_ids) {
         let rows =
             sql("select offering_id, partition_id, restricted, supply from token_partitions where offering_id in (")
                 .list(portion)
                 .push(")")
-                .rows::<(String, i64, bool, Dec<u128>)>(tx)
+                .rows::<(OfferingId, i64, bool, Dec<u128>)>(tx)
                 .await?;
         for (offering_id, id, restricted, supply) in rows {
             found.entry(offering_id).or_default().insert(id, Partition { restricted, supply: supply.0 });
@@ -306,7 +310,7 @@ async fn partitions_of(tx: &mut Tx, offering_ids: &[&str]) -> Result<BTreeMap<St
     Ok(found)
 }
 
-async fn save_partitions(tx: &mut Tx, changed: &[(&str, i64, Partition, i64)]) -> Result<()> {
+async fn save_partitions(tx: &mut Tx, changed: &[(&OfferingId, i64, Partition, i64)]) -> Result<()> {
     for portion in portions(tx, changed) {
         sql("insert into token_partitions (offering_id, partition_id, restricted, supply, block_number)")
             .values(portion, |(offering_id, id, state, block)| {
@@ -323,7 +327,7 @@ async fn save_partitions(tx: &mut Tx, changed: &[(&str, i64, Partition, i64)]) -
 }
 
 /// The partitions of a token, each with its restriction and supply. [`WHOLE_TOKEN`] may be among them.
-pub async fn partitions(tx: &mut Tx, offering_id: &str) -> Result<Vec<(i64, bool, Dec<u128>)>> {
+pub async fn partitions(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<(i64, bool, Dec<u128>)>> {
     sql("select partition_id, restricted, supply from token_partitions where offering_id = $1 order by partition_id")
         .bind(offering_id)
         .rows(tx)
@@ -331,7 +335,7 @@ pub async fn partitions(tx: &mut Tx, offering_id: &str) -> Result<Vec<(i64, bool
 }
 
 /// Appends the offering and, if there are any, the wallets to `… where offering_id =`.
-pub(crate) fn among(query: Sql, offering_id: &str, some: &[Address]) -> Sql {
+pub(crate) fn among(query: Sql, offering_id: &OfferingId, some: &[Address]) -> Sql {
     let query = query.value(offering_id);
     if some.is_empty() {
         return query;

@@ -4,6 +4,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::Result;
 use crate::db::Tx;
+use crate::id::{LoginAttemptId, UserId, of};
 use crate::sql::{insert_into, sql};
 
 crate::words! {
@@ -27,8 +28,8 @@ const KEPT_DAYS: i64 = 90;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct LoginAttempt {
-    pub id: String,
-    pub user_id: Option<String>,
+    pub id: LoginAttemptId,
+    pub user_id: Option<UserId>,
     pub ip: String,
     pub user_agent: String,
     pub outcome: Outcome,
@@ -36,8 +37,8 @@ pub struct LoginAttempt {
 }
 
 /// Stores an attempt, without a user if the address is unknown.
-pub async fn insert(tx: &mut Tx, user_id: Option<&str>, ip: &str, user_agent: &str, outcome: Outcome) -> Result<()> {
-    let (id, now) = (tx.new_id("log"), tx.now());
+pub async fn insert(tx: &mut Tx, user_id: Option<&UserId>, ip: &str, user_agent: &str, outcome: Outcome) -> Result<()> {
+    let (id, now) = (tx.new_id::<of::LoginAttempt>(), tx.now());
     insert_into("login_attempts")
         .set("id", id)
         .set("user_id", user_id)
@@ -51,7 +52,7 @@ pub async fn insert(tx: &mut Tx, user_id: Option<&str>, ip: &str, user_agent: &s
 }
 
 /// The newest attempts for a user.
-pub async fn of_user(tx: &mut Tx, user_id: &str, limit: i64) -> Result<Vec<LoginAttempt>> {
+pub async fn of_user(tx: &mut Tx, user_id: &UserId, limit: i64) -> Result<Vec<LoginAttempt>> {
     sql("select * from login_attempts where user_id = $1 order by id desc limit $2")
         .bind((user_id, limit))
         .rows(tx)

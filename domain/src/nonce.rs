@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{LaneId, OperationId};
 use crate::lane::Lane;
 use crate::sql::sql;
 
@@ -14,7 +15,7 @@ pub struct Signed {
     /// The nonce.
     pub nonce: i64,
     /// The operation that holds it.
-    pub operation_id: String,
+    pub operation_id: OperationId,
     /// The number of transactions with this nonce. At most one of them is ever included.
     pub transactions: i64,
     /// When the first of them was signed.
@@ -37,7 +38,7 @@ pub struct Foreign {
 }
 
 /// The lowest nonce of a lane that no final transaction has used. None if all are used.
-pub async fn lowest_open(tx: &mut Tx, lane_id: &str) -> Result<Option<i64>> {
+pub async fn lowest_open(tx: &mut Tx, lane_id: &LaneId) -> Result<Option<i64>> {
     sql("select nonce from attempts where lane_id = $1 and open order by nonce limit 1")
         .bind(lane_id)
         .optional_scalar(tx)
@@ -45,7 +46,7 @@ pub async fn lowest_open(tx: &mut Tx, lane_id: &str) -> Result<Option<i64>> {
 }
 
 /// The nonces between these two for which we signed, lowest first.
-pub async fn signed(tx: &mut Tx, lane_id: &str, between: (i64, i64)) -> Result<Vec<Signed>> {
+pub async fn signed(tx: &mut Tx, lane_id: &LaneId, between: (i64, i64)) -> Result<Vec<Signed>> {
     sql("select nonce, operation_id, count(*) as transactions, min(signed_at) as signed_at, max(sent_at) as sent_at,
              max(block_number) as block_number, count(case when open then 1 end) as open
          from attempts where lane_id = $1 and nonce between $2 and $3 group by nonce, operation_id order by nonce")

@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
+use crate::id::OperationId;
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -20,13 +21,13 @@ pub struct Item {
 }
 
 /// Stores the items of an operation. If one of them is in another live operation, the caller must not commit.
-pub async fn insert(tx: &mut Tx, operation_id: &str, subject_type: &str, items: &[Item]) -> Result<()> {
-    let items: Vec<(&str, &Item)> = items.iter().map(|item| (operation_id, item)).collect();
+pub async fn insert(tx: &mut Tx, operation_id: &OperationId, subject_type: &str, items: &[Item]) -> Result<()> {
+    let items: Vec<(&OperationId, &Item)> = items.iter().map(|item| (operation_id, item)).collect();
     insert_all(tx, subject_type, &items).await
 }
 
 /// Stores the items of several operations.
-pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&str, &Item)]) -> Result<()> {
+pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&OperationId, &Item)]) -> Result<()> {
     for chunk in items.chunks(ROWS_PER_STATEMENT) {
         let rows = sql("insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity,
                 live)")
@@ -47,7 +48,7 @@ pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&str, &Item)]
 }
 
 /// The items of an operation.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Item>> {
     sql("select subject_id, wallet_address, quantity from operation_items where operation_id = $1
          order by subject_id")
     .bind(operation_id)
@@ -56,14 +57,14 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Item>> 
 }
 
 /// How many items each of these operations has.
-pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, i64)>> {
+pub async fn counts(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<Vec<(OperationId, i64)>> {
     let mut found = Vec::new();
     for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id, count(*) from operation_items where operation_id in (")
                 .list(portion)
                 .push(") group by operation_id")
-                .rows::<(String, i64)>(tx)
+                .rows::<(OperationId, i64)>(tx)
                 .await?,
         );
     }
@@ -71,7 +72,7 @@ pub async fn counts(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<(String, 
 }
 
 /// The live operation of a subject.
-pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -> Result<Option<String>> {
+pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -> Result<Option<OperationId>> {
     sql("select operation_id from operation_items where subject_type = $1 and subject_id = $2 and live")
         .bind((subject_type, subject_id))
         .optional_scalar(tx)
@@ -79,12 +80,12 @@ pub async fn live_operation(tx: &mut Tx, subject_type: &str, subject_id: &str) -
 }
 
 /// Frees the subjects of an operation that is confirmed or abandoned.
-pub async fn release(tx: &mut Tx, operation_id: &str) -> Result<()> {
+pub async fn release(tx: &mut Tx, operation_id: &OperationId) -> Result<()> {
     release_all(tx, &[operation_id]).await
 }
 
 /// Frees the subjects of several operations.
-pub async fn release_all(tx: &mut Tx, operation_ids: &[&str]) -> Result<()> {
+pub async fn release_all(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<()> {
     for portion in portions(tx, operation_ids) {
         sql("update operation_items set live = ")
             .value(false)
@@ -98,7 +99,12 @@ pub async fn release_all(tx: &mut Tx, operation_ids: &[&str]) -> Result<()> {
 }
 
 /// Frees one subject of an operation that failed: another operation takes it over.
-pub async fn release_subject(tx: &mut Tx, operation_id: &str, subject_type: &str, subject_id: &str) -> Result<()> {
+pub async fn release_subject(
+    tx: &mut Tx,
+    operation_id: &OperationId,
+    subject_type: &str,
+    subject_id: &str,
+) -> Result<()> {
     let rows = sql("update operation_items set live = ")
         .value(false)
         .with(" where operation_id = ", operation_id)
@@ -110,7 +116,7 @@ pub async fn release_subject(tx: &mut Tx, operation_id: &str, subject_type: &str
 }
 
 /// Whether another operation took over a subject of this one, which is neither confirmed nor abandoned.
-pub async fn is_taken_over(tx: &mut Tx, operation_id: &str) -> Result<bool> {
+pub async fn is_taken_over(tx: &mut Tx, operation_id: &OperationId) -> Result<bool> {
     let count: i64 = sql("select count(*) from operation_items where operation_id = $1 and not live")
         .bind(operation_id)
         .scalar(tx)

@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::OperationId;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
 
@@ -85,7 +86,7 @@ pub async fn set_allowed(
     asset: Address,
     payer: Address,
     spender: Address,
-    operation_id: &str,
+    operation_id: &OperationId,
 ) -> Result<()> {
     let now = tx.now();
     insert_into("payout_allowances")

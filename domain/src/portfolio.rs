@@ -10,6 +10,7 @@ use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution;
 use crate::entitlement::Entitlement;
+use crate::id::{InvestorId, OfferingId, SubscriptionId};
 use crate::sql::sql;
 use crate::subscription::Status;
 
@@ -17,7 +18,7 @@ use crate::subscription::Status;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Position {
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub offering_name: String,
     pub currency: String,
     pub unit_price: i64,
@@ -47,7 +48,7 @@ impl Position {
 }
 
 /// All units in wallets of the investor.
-pub async fn positions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Position>> {
+pub async fn positions(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Position>> {
     sql("select h.offering_id, o.name as offering_name, o.currency, o.unit_price, o.token_decimals, c.token_address,
              c.chain_id, h.partition_id, h.wallet_address, h.balance, coalesce(a.frozen, false) as frozen,
              c.block_number as synced_block, c.read_at, coalesce(k.final_number, c.block_number) as final_block,
@@ -69,8 +70,8 @@ pub async fn positions(tx: &mut Tx, investor_id: &str) -> Result<Vec<Position>> 
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Commitment {
-    pub id: String,
-    pub offering_id: String,
+    pub id: SubscriptionId,
+    pub offering_id: OfferingId,
     pub offering_name: String,
     pub currency: String,
     pub partition_id: i64,
@@ -81,7 +82,7 @@ pub struct Commitment {
 }
 
 /// All subscriptions of an investor that have not ended, newest first.
-pub async fn commitments(tx: &mut Tx, investor_id: &str) -> Result<Vec<Commitment>> {
+pub async fn commitments(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Commitment>> {
     sql("select s.id, s.offering_id, o.name as offering_name, o.currency, o.partition_id, s.status, s.amount,
              s.quantity, s.wallet_address
          from subscriptions s join offerings o on o.id = s.offering_id
@@ -95,7 +96,7 @@ pub async fn commitments(tx: &mut Tx, investor_id: &str) -> Result<Vec<Commitmen
 
 /// Amount and units minted, by offering, partition and the wallet that holds them now.
 #[derive(Debug, Default)]
-pub struct Purchases(BTreeMap<(String, i64, Address), (i64, u128)>);
+pub struct Purchases(BTreeMap<(OfferingId, i64, Address), (i64, u128)>);
 
 impl Purchases {
     /// Sums the minted subscriptions. Mints to a recovered wallet count for its replacement.
@@ -143,7 +144,7 @@ pub struct Income {
 }
 
 /// Payments to an investor, by currency.
-pub async fn income(tx: &mut Tx, investor_id: &str) -> Result<Vec<Income>> {
+pub async fn income(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Income>> {
     sql("select d.currency, cast(sum(e.gross) as bigint) as gross, cast(sum(e.withholding) as bigint) as withholding,
              cast(sum(e.net) as bigint) as net
          from entitlements e join distributions d on d.id = e.distribution_id
@@ -166,7 +167,7 @@ pub struct Payment {
 }
 
 /// The newest entitlements of an investor.
-pub async fn recent(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
+pub async fn recent(tx: &mut Tx, investor_id: &InvestorId, limit: i64) -> Result<Vec<Payment>> {
     sql("select e.*, o.name as offering_name, d.kind, d.currency, d.payment_date
          from entitlements e join distributions d on d.id = e.distribution_id
              join offerings o on o.id = e.offering_id

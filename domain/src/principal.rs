@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::api_key::{self, ApiKey};
 use crate::db::Tx;
+use crate::id::{InvestorId, IssuerId, SessionId, UserId};
 use crate::session::Session;
 use crate::sql::sql;
 use crate::user::{Role, Roles, Status};
@@ -23,13 +24,13 @@ pub enum Credential {
 #[allow(missing_docs)]
 pub struct Principal {
     /// The person; for an API key its owner.
-    pub user_id: String,
+    pub user_id: UserId,
     pub email: String,
     pub roles: Roles,
     /// The issuer that the person is a member of.
-    pub issuer_id: Option<String>,
+    pub issuer_id: Option<IssuerId>,
     /// The investor record of the person.
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     /// Whether an auditor may see personal data.
     pub pii_read: bool,
     /// Whether the e-mail address is verified.
@@ -46,14 +47,14 @@ struct Owned<T> {
     #[sqlx(try_from = "String")]
     owner_roles: Roles,
     owner_status: Status,
-    owner_issuer_id: Option<String>,
-    owner_investor_id: Option<String>,
+    owner_issuer_id: Option<IssuerId>,
+    owner_investor_id: Option<InvestorId>,
     owner_pii_read: bool,
     owner_email_verified_at: Option<DateTime<Utc>>,
 }
 
 impl<T> Owned<T> {
-    fn principal(self, user_id: String, credential: impl FnOnce(T) -> Credential) -> Principal {
+    fn principal(self, user_id: UserId, credential: impl FnOnce(T) -> Credential) -> Principal {
         let credential = credential(self.credential);
         Principal {
             user_id,
@@ -143,7 +144,7 @@ pub async fn by_key(tx: &mut Tx, key: &str) -> Result<Principal> {
 }
 
 /// The caller with a session; `session_revoked` if the session has ended, `account_disabled` if the account is disabled.
-pub async fn by_session(tx: &mut Tx, session_id: &str) -> Result<Principal> {
+pub async fn by_session(tx: &mut Tx, session_id: &SessionId) -> Result<Principal> {
     let now = tx.now();
     let row = sql("select s.*, u.email as owner_email, u.roles as owner_roles, u.status as owner_status,
             u.issuer_id as owner_issuer_id, u.email_verified_at as owner_email_verified_at,
@@ -163,6 +164,6 @@ pub async fn by_session(tx: &mut Tx, session_id: &str) -> Result<Principal> {
 }
 
 /// The investor record of a user.
-pub async fn investor_of(tx: &mut Tx, user_id: &str) -> Result<Option<String>> {
+pub async fn investor_of(tx: &mut Tx, user_id: &UserId) -> Result<Option<InvestorId>> {
     sql("select id from investors where user_id = $1").bind(user_id).optional_scalar(tx).await
 }

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::{Tx, expect_updated};
+use crate::id::UserId;
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -10,7 +11,7 @@ use crate::{Result, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct SecondFactor {
-    pub user_id: String,
+    pub user_id: UserId,
     pub secret_sealed: String,
     /// When the user confirmed it with a code; an unconfirmed factor is not required at login.
     pub confirmed_at: Option<DateTime<Utc>>,
@@ -19,12 +20,12 @@ pub struct SecondFactor {
 }
 
 /// The second factor of a user.
-pub async fn find(tx: &mut Tx, user_id: &str) -> Result<Option<SecondFactor>> {
+pub async fn find(tx: &mut Tx, user_id: &UserId) -> Result<Option<SecondFactor>> {
     sql("select * from second_factors where user_id = $1").bind(user_id).optional(tx).await
 }
 
 /// Stores an unconfirmed secret. A confirmed one is not replaced.
-pub async fn enrol(tx: &mut Tx, user_id: &str, sealed: &str) -> Result<()> {
+pub async fn enrol(tx: &mut Tx, user_id: &UserId, sealed: &str) -> Result<()> {
     let now = tx.now();
     let rows = sql("insert into second_factors (user_id, secret_sealed, last_step, created_at)
         values ($1, $2, 0, $3)
@@ -37,7 +38,7 @@ pub async fn enrol(tx: &mut Tx, user_id: &str, sealed: &str) -> Result<()> {
 }
 
 /// Uses the code of a time step. The same or an earlier step is stale, so that a code works once.
-pub async fn take_step(tx: &mut Tx, user_id: &str, step: i64) -> Result<()> {
+pub async fn take_step(tx: &mut Tx, user_id: &UserId, step: i64) -> Result<()> {
     let rows = sql("update second_factors set last_step = $2 where user_id = $1 and last_step < $2")
         .bind((user_id, step))
         .execute(tx)
@@ -58,14 +59,14 @@ pub async fn confirm(tx: &mut Tx, factor: &SecondFactor) -> Result<()> {
 }
 
 /// Removes the second factor and its recovery codes.
-pub async fn remove(tx: &mut Tx, user_id: &str) -> Result<()> {
+pub async fn remove(tx: &mut Tx, user_id: &UserId) -> Result<()> {
     sql("delete from recovery_codes where user_id = $1").bind(user_id).execute(tx).await?;
     sql("delete from second_factors where user_id = $1").bind(user_id).execute(tx).await?;
     event::write(tx, "user.second_factor_removed", "user", user_id, 0, serde_json::json!({})).await
 }
 
 /// Replaces all recovery codes.
-pub async fn set_recovery_codes(tx: &mut Tx, user_id: &str, macs: &[String]) -> Result<()> {
+pub async fn set_recovery_codes(tx: &mut Tx, user_id: &UserId, macs: &[String]) -> Result<()> {
     sql("delete from recovery_codes where user_id = $1").bind(user_id).execute(tx).await?;
     for mac in macs {
         sql("insert into recovery_codes (user_id, code_mac) values ($1, $2)").bind((user_id, mac)).execute(tx).await?;
@@ -74,7 +75,7 @@ pub async fn set_recovery_codes(tx: &mut Tx, user_id: &str, macs: &[String]) -> 
 }
 
 /// Uses a recovery code; false if it does not exist or was used.
-pub async fn use_recovery_code(tx: &mut Tx, user_id: &str, mac: &str) -> Result<bool> {
+pub async fn use_recovery_code(tx: &mut Tx, user_id: &UserId, mac: &str) -> Result<bool> {
     let now = tx.now();
     let rows = sql("update recovery_codes set used_at = $3 where user_id = $1 and code_mac = $2 and used_at is null")
         .bind((user_id, mac, now))

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::{Tx, expect_updated};
+use crate::id::{SessionId, UserId};
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -15,8 +16,8 @@ const KEPT_DAYS: i64 = 90;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Session {
-    pub id: String,
-    pub user_id: String,
+    pub id: SessionId,
+    pub user_id: UserId,
     /// The generation of the valid refresh token.
     pub generation: i64,
     pub rotated_at: DateTime<Utc>,
@@ -60,7 +61,7 @@ impl Lifetime {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
-    pub user_id: &'a str,
+    pub user_id: &'a UserId,
     pub amr: &'a str,
     pub lifetime: Lifetime,
     pub ip: &'a str,
@@ -87,7 +88,7 @@ impl Session {
 
 /// Creates a session. Above the limit of sessions the oldest is revoked.
 pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
-    let (id, now) = (tx.new_id("ses"), tx.now());
+    let (id, now) = (tx.new_id(), tx.now());
     let (idle, absolute) = (now + new.lifetime.idle, now + new.lifetime.absolute);
     insert_into("sessions")
         .set("id", &id)
@@ -117,7 +118,7 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Session> {
 }
 
 /// The session with this id, even if it has ended.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Session> {
+pub async fn find(tx: &mut Tx, id: &SessionId) -> Result<Session> {
     sql("select * from sessions where id = $1")
         .bind(id)
         .optional::<Session>(tx)
@@ -126,7 +127,7 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Session> {
 }
 
 /// The valid sessions of a user, newest first.
-pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Vec<Session>> {
+pub async fn of_user(tx: &mut Tx, user_id: &UserId) -> Result<Vec<Session>> {
     let now = tx.now();
     sql("select * from sessions
          where user_id = $1 and revoked_at is null and idle_expires_at > $2 and absolute_expires_at > $2
@@ -150,7 +151,7 @@ pub async fn rotate(tx: &mut Tx, session: &Session, idle: Duration) -> Result<Se
 }
 
 /// Records that the user authenticated again, with these methods.
-pub async fn step_up(tx: &mut Tx, id: &str, until: DateTime<Utc>, amr: &str) -> Result<()> {
+pub async fn step_up(tx: &mut Tx, id: &SessionId, until: DateTime<Utc>, amr: &str) -> Result<()> {
     let now = tx.now();
     let rows = sql("update sessions set step_up_until = $2, auth_time = $3, last_used_at = $3, amr = $4
         where id = $1 and revoked_at is null")
@@ -175,7 +176,7 @@ pub async fn revoke(tx: &mut Tx, session: &Session, reason: &str) -> Result<()> 
 }
 
 /// Revokes all sessions of a user except one.
-pub async fn revoke_all(tx: &mut Tx, user_id: &str, but: Option<&str>, reason: &str) -> Result<()> {
+pub async fn revoke_all(tx: &mut Tx, user_id: &UserId, but: Option<&str>, reason: &str) -> Result<()> {
     for session in of_user(tx, user_id).await? {
         if but != Some(session.id.as_str()) {
             revoke(tx, &session, reason).await?;

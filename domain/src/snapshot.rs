@@ -8,6 +8,7 @@ use sha2::{Digest, Sha256};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::{DistributionId, InvestorId};
 use crate::sql::{insert_into, sql};
 use crate::{Error, Result};
 
@@ -17,7 +18,7 @@ const ROWS_PER_STATEMENT: usize = 500;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Snapshot {
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     pub block_number: i64,
     pub block_hash: Hex<B256>,
     pub block_time: DateTime<Utc>,
@@ -37,7 +38,7 @@ pub struct SnapshotBlock {
 }
 
 /// The wallets of this list that hold units in the snapshot of a distribution.
-pub async fn holders_among(tx: &mut Tx, distribution_id: &str, wallets: &[String]) -> Result<Vec<String>> {
+pub async fn holders_among(tx: &mut Tx, distribution_id: &DistributionId, wallets: &[String]) -> Result<Vec<String>> {
     let held = sql("select wallet_address from snapshot_balances where distribution_id = $1 and balance <> '0' order by wallet_address")
         .bind(distribution_id)
         .scalars::<Hex<Address>>(tx)
@@ -49,7 +50,7 @@ pub async fn holders_among(tx: &mut Tx, distribution_id: &str, wallets: &[String
 /// Stores a snapshot with its balances in the order of wallets. A distribution has one snapshot only.
 pub async fn insert(
     tx: &mut Tx,
-    distribution_id: &str,
+    distribution_id: &DistributionId,
     at: SnapshotBlock,
     balances: &[(Address, u128)],
 ) -> Result<Snapshot> {
@@ -57,7 +58,7 @@ pub async fn insert(
     let total =
         balances.iter().try_fold(0u128, |sum, (_, b)| sum.checked_add(*b)).ok_or_else(|| Error::Unreadable {
             what: "snapshot",
-            id: distribution_id.to_owned(),
+            id: distribution_id.to_string(),
             why: "the sum of its balances exceeds 128 bits".to_owned(),
         })?;
     let stored = insert_into("snapshots")
@@ -74,7 +75,7 @@ pub async fn insert(
         .await?;
     // A parallel worker stored the snapshot first.
     let Some(stored) = stored else {
-        return Err(Error::Stale { what: "snapshot of", id: distribution_id.to_owned() });
+        return Err(Error::Stale { what: "snapshot of", id: distribution_id.to_string() });
     };
     for chunk in balances.chunks(ROWS_PER_STATEMENT) {
         sql("insert into snapshot_balances (distribution_id, wallet_address, balance)")
@@ -96,7 +97,7 @@ fn digest(at: SnapshotBlock, balances: &[(Address, u128)]) -> String {
 }
 
 /// The snapshot of a distribution.
-pub async fn find(tx: &mut Tx, distribution_id: &str) -> Result<Option<Snapshot>> {
+pub async fn find(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Option<Snapshot>> {
     sql("select * from snapshots where distribution_id = $1").bind(distribution_id).optional(tx).await
 }
 
@@ -106,7 +107,7 @@ pub async fn find(tx: &mut Tx, distribution_id: &str) -> Result<Option<Snapshot>
 pub struct Holder {
     pub wallet_address: Hex<Address>,
     pub balance: Dec<u128>,
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     pub kyc_status: Option<String>,
     pub rate_basis_points: Option<i64>,
     /// The wallet that replaced it, if it was recovered since.
@@ -114,7 +115,7 @@ pub struct Holder {
 }
 
 /// The holders in the order of wallets.
-pub async fn holders(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Holder>> {
+pub async fn holders(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Vec<Holder>> {
     sql("select b.wallet_address, b.balance, w.investor_id, i.kyc_status, t.rate_basis_points, w.successor
          from snapshot_balances b left join wallets w on w.address = b.wallet_address and w.verified_at is not null
              left join investors i on i.id = w.investor_id left join tax_profiles t on t.investor_id = i.id

@@ -8,6 +8,7 @@ use chrono::{DateTime, Duration, Utc};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::{Tx, expect_all_updated};
+use crate::id::{LaneId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -51,7 +52,7 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Step {
-    pub operation_id: String,
+    pub operation_id: OperationId,
     pub position: i64,
     pub name: String,
     pub target: Hex<Address>,
@@ -61,7 +62,7 @@ pub struct Step {
     pub state: State,
     pub outcome: Option<Outcome>,
     pub chain_id: i64,
-    pub lane_id: Option<String>,
+    pub lane_id: Option<LaneId>,
     pub nonce: Option<i64>,
     pub gas_limit: Option<i64>,
     pub tx_hash: Option<Hex<B256>>,
@@ -72,12 +73,12 @@ pub struct Step {
 }
 
 /// The steps of an operation, in order.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Step>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Step>> {
     sql("select * from operation_steps where operation_id = $1 order by position").bind(operation_id).rows(tx).await
 }
 
 /// The steps of several operations, in order within each operation.
-pub async fn of_operations(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<Step>> {
+pub async fn of_operations(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<Vec<Step>> {
     let mut found = Vec::with_capacity(operation_ids.len());
     for portion in portions(tx, operation_ids) {
         found.extend(
@@ -92,14 +93,14 @@ pub async fn of_operations(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<St
 }
 
 /// The operations among these that have exactly one step.
-pub async fn singles(tx: &mut Tx, operation_ids: &[&str]) -> Result<Vec<String>> {
+pub async fn singles(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<Vec<OperationId>> {
     let mut found = Vec::with_capacity(operation_ids.len());
     for portion in portions(tx, operation_ids) {
         found.extend(
             sql("select operation_id from operation_steps where operation_id in (")
                 .list(portion)
                 .push(") group by operation_id having count(*) = 1")
-                .scalars::<String>(tx)
+                .scalars::<OperationId>(tx)
                 .await?,
         );
     }
@@ -167,7 +168,7 @@ pub async fn withdraw_inclusion(tx: &mut Tx, step: &Step) -> Result<()> {
 }
 
 /// Locks a step until the commit, so that a new attempt is not stored beside the verdict on its nonce.
-pub async fn lock_row(tx: &mut Tx, operation_id: &str, position: i64) -> Result<()> {
+pub async fn lock_row(tx: &mut Tx, operation_id: &OperationId, position: i64) -> Result<()> {
     sql("update operation_steps set state = state where operation_id = $1 and position = $2")
         .bind((operation_id, position))
         .execute(tx)
@@ -176,23 +177,23 @@ pub async fn lock_row(tx: &mut Tx, operation_id: &str, position: i64) -> Result<
 }
 
 /// The number of signed steps that are not included yet, for each lane of a chain. Lanes without such steps are left out.
-pub async fn in_flight_of_chain(tx: &mut Tx, chain_id: i64) -> Result<HashMap<String, i64>> {
+pub async fn in_flight_of_chain(tx: &mut Tx, chain_id: i64) -> Result<HashMap<LaneId, i64>> {
     Ok(sql("select s.lane_id, count(*) from operation_steps s join lanes l on l.id = s.lane_id
         where l.chain_id = $1 and s.state = 'signed' group by s.lane_id")
     .bind(chain_id)
-    .rows::<(String, i64)>(tx)
+    .rows::<(LaneId, i64)>(tx)
     .await?
     .into_iter()
     .collect())
 }
 
 /// The number of signed steps of a lane that are not included yet. The mempools of nodes limit it.
-pub async fn in_flight(tx: &mut Tx, lane_id: &str) -> Result<i64> {
+pub async fn in_flight(tx: &mut Tx, lane_id: &LaneId) -> Result<i64> {
     sql("select count(*) from operation_steps where lane_id = $1 and state = 'signed'").bind(lane_id).scalar(tx).await
 }
 
 /// The signed steps of a lane that are not included yet, lowest nonce first.
-pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
+pub async fn signed_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Vec<Step>> {
     sql("select * from operation_steps where lane_id = $1 and state = 'signed' order by nonce")
         .bind(lane_id)
         .rows(tx)
@@ -200,7 +201,7 @@ pub async fn signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Vec<Step>> {
 }
 
 /// The one of them with the lowest nonce.
-pub async fn lowest_signed_of_lane(tx: &mut Tx, lane_id: &str) -> Result<Option<Step>> {
+pub async fn lowest_signed_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Option<Step>> {
     sql("select * from operation_steps where lane_id = $1 and state = 'signed' order by nonce limit 1")
         .bind(lane_id)
         .optional(tx)
@@ -235,7 +236,7 @@ pub async fn adopted_above(tx: &mut Tx, chain_id: i64, block: i64) -> Result<Vec
 }
 
 /// The operation that adopted this transaction, which was not signed here.
-pub async fn adopted_by(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<String>> {
+pub async fn adopted_by(tx: &mut Tx, chain_id: i64, tx_hash: B256) -> Result<Option<OperationId>> {
     sql("select operation_id from operation_steps
          where chain_id = $1 and tx_hash = $2 and nonce is null and tx_hash is not null")
     .bind((chain_id, Hex(tx_hash)))

@@ -7,6 +7,7 @@ use sqlx::types::Json;
 use crate::Result;
 use crate::column::Dec;
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::offering::Offering;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -18,7 +19,7 @@ pub const LOCK_DAYS_MAX: i64 = 7_305;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Token {
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub name: String,
     pub symbol: String,
     pub supply_units: Dec<u128>,
@@ -31,7 +32,7 @@ pub struct Token {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct NewToken<'a> {
-    pub offering_id: &'a str,
+    pub offering_id: &'a OfferingId,
     pub name: String,
     pub symbol: String,
     pub supply_units: u128,
@@ -55,7 +56,7 @@ pub async fn insert(tx: &mut Tx, tokens: &[NewToken<'_>]) -> Result<()> {
 }
 
 /// The token of an offering, once it is deployed.
-pub async fn find(tx: &mut Tx, offering_id: &str) -> Result<Option<Token>> {
+pub async fn find(tx: &mut Tx, offering_id: &OfferingId) -> Result<Option<Token>> {
     sql("select * from tokens where offering_id = $1").bind(offering_id).optional(tx).await
 }
 
@@ -67,7 +68,7 @@ pub async fn partitions(tx: &mut Tx, offering: &Offering) -> Result<i64> {
 }
 
 /// Everybody who holds units or will after live mints: investors by id, unknown wallets by address.
-pub async fn holders(tx: &mut Tx, offering_id: &str) -> Result<Vec<String>> {
+pub async fn holders(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<String>> {
     sql("select coalesce(w.investor_id, h.wallet_address)
          from holdings h left join wallets w on w.address = h.wallet_address and w.verified_at is not null
          where h.offering_id = $1 and h.balance <> '0'

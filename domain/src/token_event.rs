@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Error, Result};
@@ -46,7 +47,7 @@ pub struct TokenEvent {
     pub block_hash: Hex<B256>,
     pub block_at: DateTime<Utc>,
     pub tx_hash: Hex<B256>,
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub kind: Kind,
     pub partition_id: Option<i64>,
     pub from_address: Option<Hex<Address>>,
@@ -56,13 +57,13 @@ pub struct TokenEvent {
 }
 
 /// The number of stored events of each of these transactions, by token.
-pub async fn counts(tx: &mut Tx, hashes: &[B256]) -> Result<Vec<(B256, String, i64)>> {
+pub async fn counts(tx: &mut Tx, hashes: &[B256]) -> Result<Vec<(B256, OfferingId, i64)>> {
     let mut counts = Vec::new();
     for portion in portions(tx, hashes) {
         let some = sql("select tx_hash, offering_id, count(distinct log_index) from token_events where tx_hash in (")
             .list(portion.iter().copied().map(Hex))
             .push(") group by tx_hash, offering_id")
-            .rows::<(Hex<B256>, String, i64)>(tx)
+            .rows::<(Hex<B256>, OfferingId, i64)>(tx)
             .await?;
         counts.extend(some.into_iter().map(|(hash, offering_id, count)| (hash.0, offering_id, count)));
     }
@@ -101,7 +102,7 @@ pub(crate) async fn insert(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
 /// The balances of a partition at the end of a block that is read. Zero balances are left out.
 pub async fn balances_at(
     tx: &mut Tx,
-    offering_id: &str,
+    offering_id: &OfferingId,
     partition_id: i64,
     block: i64,
 ) -> Result<Vec<(Address, u128)>> {
@@ -126,7 +127,7 @@ pub async fn balances_at(
 }
 
 /// The error for an impossible event: the chain's answers lack an event before it.
-pub(crate) fn missing_event(offering_id: &str, account: Address) -> Error {
+pub(crate) fn missing_event(offering_id: &OfferingId, account: Address) -> Error {
     let why = format!("{account} sent more units than it held; an earlier event is missing");
-    Error::Unreadable { what: "the events of the token of", id: offering_id.to_owned(), why }
+    Error::Unreadable { what: "the events of the token of", id: offering_id.to_string(), why }
 }

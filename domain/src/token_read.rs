@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::{Tx, expect_all_updated, expect_updated};
+use crate::id::OfferingId;
 use crate::ledger;
 use crate::rows::portions;
 use crate::sql::sql;
@@ -40,7 +41,7 @@ pub struct TokenRead {
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Cursor {
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub chain_id: i64,
     pub token_address: Hex<Address>,
     /// The block of its deployment.
@@ -52,7 +53,7 @@ pub struct Cursor {
 }
 
 /// The offerings with a token on a chain.
-pub async fn offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
+pub async fn offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<OfferingId>> {
     sql("select offering_id from token_cursors where chain_id = $1").bind(chain_id).scalars(tx).await
 }
 
@@ -115,7 +116,7 @@ pub async fn among(tx: &mut Tx, chain_id: i64, contracts: &[Address]) -> Result<
 }
 
 /// The position of an offering's token; none without a token.
-pub async fn cursor(tx: &mut Tx, offering_id: &str) -> Result<Option<Cursor>> {
+pub async fn cursor(tx: &mut Tx, offering_id: &OfferingId) -> Result<Option<Cursor>> {
     sql("select * from token_places where offering_id = $1").bind(offering_id).optional(tx).await
 }
 

@@ -7,6 +7,7 @@ use sqlx::types::Json;
 
 use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
+use crate::id::{IssuerId, UserId, of};
 use crate::recorder::Facts;
 pub use crate::role::{Role, Roles};
 use crate::sql::{Sql, insert_into, sql, update_table};
@@ -35,7 +36,7 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct User {
-    pub id: String,
+    pub id: UserId,
     pub email: String,
     pub name: String,
     #[sqlx(try_from = "String")]
@@ -44,7 +45,7 @@ pub struct User {
     pub password_hash: Option<String>,
     pub email_verified_at: Option<DateTime<Utc>>,
     pub locale: Option<String>,
-    pub issuer_id: Option<String>,
+    pub issuer_id: Option<IssuerId>,
     /// The accepted version of the platform's terms.
     pub accepted_terms_version: Option<String>,
     /// Which subjects of events the user wants mails about.
@@ -79,7 +80,7 @@ pub struct New<'a> {
     pub roles: Roles,
     pub status: Status,
     pub password_hash: Option<&'a str>,
-    pub issuer_id: Option<&'a str>,
+    pub issuer_id: Option<&'a IssuerId>,
 }
 
 /// The normalised form of an address, for storage and comparison: trimmed and in lower case.
@@ -88,20 +89,20 @@ pub fn normal_email(email: &str) -> String {
 }
 
 /// Stores a user who uses API keys, or whose password is set later.
-pub async fn insert(tx: &mut Tx, email: &str, name: &str, role: Role) -> Result<String> {
+pub async fn insert(tx: &mut Tx, email: &str, name: &str, role: Role) -> Result<UserId> {
     let (roles, status) = (Roles::only(role), Status::Active);
     create(tx, &New { email, name, roles, status, password_hash: None, issuer_id: None }).await
 }
 
 /// Stores a user; `email_taken` if the address already has an account.
-pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<String> {
-    let id = tx.new_id("usr");
+pub async fn create(tx: &mut Tx, new: &New<'_>) -> Result<UserId> {
+    let id = tx.new_id();
     create_with_id(tx, &id, new).await?;
     Ok(id)
 }
 
 /// Stores a user under a given id.
-pub async fn create_with_id(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> {
+pub async fn create_with_id(tx: &mut Tx, id: &UserId, new: &New<'_>) -> Result<()> {
     let (now, email) = (tx.now(), normal_email(new.email));
     let rows = insert_into("users")
         .set("id", id)
@@ -129,7 +130,7 @@ pub async fn create_with_id(tx: &mut Tx, id: &str, new: &New<'_>) -> Result<()> 
 }
 
 /// Records the accepted version of the platform's terms.
-pub async fn accept_terms(tx: &mut Tx, id: &str, terms_version: &str) -> Result<()> {
+pub async fn accept_terms(tx: &mut Tx, id: &UserId, terms_version: &str) -> Result<()> {
     let now = tx.now();
     let rows = sql("update users set accepted_terms_version = $2, accepted_terms_at = $3 where id = $1")
         .bind((id, terms_version, now))
@@ -140,8 +141,8 @@ pub async fn accept_terms(tx: &mut Tx, id: &str, terms_version: &str) -> Result<
 }
 
 /// The user with this id, which can be malformed.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<User> {
-    crate::id::check("usr", id)?;
+pub async fn find(tx: &mut Tx, id: &UserId) -> Result<User> {
+    id.check()?;
     sql("select * from users where id = $1")
         .bind(id)
         .optional::<User>(tx)
@@ -155,7 +156,7 @@ pub async fn by_email(tx: &mut Tx, email: &str) -> Result<Option<User>> {
 }
 
 /// The id of the user with this e-mail address.
-pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<String>> {
+pub async fn find_by_email(tx: &mut Tx, email: &str) -> Result<Option<UserId>> {
     Ok(by_email(tx, email).await?.map(|user| user.id))
 }
 
@@ -170,7 +171,7 @@ pub struct Filter {
 /// A page of users, newest first, and their number.
 pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(Vec<User>, Total)> {
     let matching = |select: Sql| {
-        select.push(" from users where 1 = 1").one_of("status", &f.statuses).created(f.created, "", "usr")
+        select.push(" from users where 1 = 1").one_of("status", &f.statuses).created::<of::User>(f.created, "")
     };
     let total = Total::count(tx, matching(sql("select count(*) from (select 1")), offset).await?;
     let rows = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
@@ -178,7 +179,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, limit: i64, offset: i64) -> Result<(V
 }
 
 /// Locks the user's row until the commit, so that parallel requests are counted one after the other.
-pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_row(tx: &mut Tx, id: &UserId) -> Result<()> {
     sql("update users set status = status where id = $1").bind(id).execute(tx).await?;
     Ok(())
 }
@@ -191,12 +192,12 @@ pub async fn lock_admins(tx: &mut Tx) -> Result<()> {
 }
 
 /// The number of other active admins.
-pub async fn other_admins(tx: &mut Tx, id: &str) -> Result<i64> {
+pub async fn other_admins(tx: &mut Tx, id: &UserId) -> Result<i64> {
     admins_besides(tx, id, id).await
 }
 
 /// The number of active admins besides these two.
-pub async fn admins_besides(tx: &mut Tx, id: &str, other: &str) -> Result<i64> {
+pub async fn admins_besides(tx: &mut Tx, id: &UserId, other: &UserId) -> Result<i64> {
     sql("select count(*) from users where roles like '%admin%' and status = 'active' and id not in ($1, $2)")
         .bind((id, other))
         .scalar(tx)

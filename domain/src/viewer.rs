@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::id;
+use crate::id::InvestorId;
 
 /// The viewer without an investor id; no row belongs to it.
 const NOBODY: &str = "nobody";
@@ -12,9 +12,9 @@ tokio::task_local! {
 }
 
 /// Runs the work so that its read transactions see only the rows of this investor.
-pub async fn limited_to<F: Future>(investor_id: Option<&str>, work: F) -> F::Output {
-    let viewer = investor_id.filter(|investor_id| id::check("inv", investor_id).is_ok());
-    VIEWER.scope(viewer.unwrap_or(NOBODY).into(), work).await
+pub async fn limited_to<F: Future>(investor_id: Option<&InvestorId>, work: F) -> F::Output {
+    let viewer = investor_id.filter(|investor_id| investor_id.check().is_ok());
+    VIEWER.scope(viewer.map_or(NOBODY, InvestorId::as_str).into(), work).await
 }
 
 /// Whether this task sees the rows of one investor only.

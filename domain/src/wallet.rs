@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::{InvestorId, OperationId, WalletId, of};
 use crate::sql::{Sql, insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -14,8 +15,8 @@ use crate::{Code, Error, Result, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Wallet {
-    pub id: String,
-    pub investor_id: String,
+    pub id: WalletId,
+    pub investor_id: InvestorId,
     pub address: Hex<Address>,
     pub verified_at: Option<DateTime<Utc>>,
     /// When it was retired, because it was lost.
@@ -48,29 +49,34 @@ pub async fn find(tx: &mut Tx, address: Address) -> Result<Option<Wallet>> {
 }
 
 /// The wallets of an investor, oldest first.
-pub async fn of_investor(tx: &mut Tx, investor_id: &str) -> Result<Vec<Wallet>> {
+pub async fn of_investor(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Wallet>> {
     sql("select * from wallets where investor_id = $1 order by id").bind(investor_id).rows(tx).await
 }
 
 /// A page of an investor's wallets, and their number.
 pub async fn page(
     tx: &mut Tx,
-    investor_id: &str,
+    investor_id: &InvestorId,
     created: CreatedBetween,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Wallet>, i64)> {
     let matching =
-        |select: Sql| select.with(" from wallets where investor_id = ", investor_id).created(created, "", "wal");
+        |select: Sql| select.with(" from wallets where investor_id = ", investor_id).created::<of::Wallet>(created, "");
     let rows = matching(sql("select *")).push(" order by id").page(limit, offset).rows(tx).await?;
     let total = matching(sql("select count(*)")).scalar(tx).await?;
     Ok((rows, total))
 }
 
 /// Reserves an address for the investor of a recovery. It is verified when the recovery is confirmed.
-pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation_id: &str) -> Result<()> {
+pub async fn reserve(
+    tx: &mut Tx,
+    investor_id: &InvestorId,
+    address: Address,
+    operation_id: &OperationId,
+) -> Result<()> {
     remove_claims(tx, address, investor_id, "recovered to by another investor").await?;
-    let (id, now) = (tx.new_id("wal"), tx.now());
+    let (id, now) = (tx.new_id::<of::Wallet>(), tx.now());
     insert_into("wallets")
         .set("id", id)
         .set("investor_id", investor_id)
@@ -94,7 +100,7 @@ pub async fn reserve(tx: &mut Tx, investor_id: &str, address: Address, operation
 
 /// Writes an event of a wallet. Its sequence is the next of the wallet, also if the wallet is removed and comes back under the same id. A
 /// wallet without a row is named by its address.
-pub async fn write_event(tx: &mut Tx, name: &str, wallet_id: &str, data: Value) -> Result<()> {
+pub async fn write_event(tx: &mut Tx, name: &str, wallet_id: &WalletId, data: Value) -> Result<()> {
     // Locks the row, so that parallel events take different numbers.
     sql("update wallets set address = address where id = $1").bind(wallet_id).execute(tx).await?;
     let last = sql("select coalesce(max(sequence), 0) from events where subject_id = $1").bind(wallet_id);
@@ -109,7 +115,7 @@ pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &st
             and (reserved_by is null or reserved_by in (select id from operations where resolution = 'abandoned'))
         returning id, investor_id")
     .bind((Hex(address), but))
-    .rows::<(String, String)>(tx)
+    .rows::<(WalletId, InvestorId)>(tx)
     .await?;
     for (id, investor_id) in ousted {
         let data = json!({ "investor_id": investor_id, "reason": reason });
@@ -119,7 +125,7 @@ pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &st
 }
 
 /// The wallet to use by default: the default wallet, or the oldest verified one.
-pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address>> {
+pub async fn default_of(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<Address>> {
     let found = sql("select address from wallets
         where investor_id = $1 and verified_at is not null and retired_at is null
         order by is_default desc, id limit 1")
@@ -131,8 +137,8 @@ pub async fn default_of(tx: &mut Tx, investor_id: &str) -> Result<Option<Address
 
 /// Stores an unproved wallet of an investor; `wallet_in_use` if it belongs to somebody else. If somebody else only claimed it, nothing is
 /// stored: the address belongs to the first who proves control.
-pub async fn insert_unverified(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
-    let (id, now) = (tx.new_id("wal"), tx.now());
+pub async fn insert_unverified(tx: &mut Tx, investor_id: &InvestorId, address: Address) -> Result<()> {
+    let (id, now) = (tx.new_id::<of::Wallet>(), tx.now());
     sql("insert into wallets (id, investor_id, address, created_at) values ($1, $2, $3, $4)
          on conflict (address) do nothing")
     .bind((id, investor_id, Hex(address), now))

@@ -6,6 +6,7 @@ use chrono::{DateTime, Duration, Utc};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
+use crate::id::{InvestorId, WalletChallengeId, WalletId};
 use crate::sql::{insert_into, sql};
 
 /// How long a challenge is kept after its expiry. The proof itself is stored on the wallet.
@@ -15,9 +16,9 @@ const KEPT_DAYS: i64 = 30;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0015_wallet.sql explains those that need it.
 pub struct WalletChallenge {
-    pub id: String,
-    pub wallet_id: String,
-    pub investor_id: String,
+    pub id: WalletChallengeId,
+    pub wallet_id: WalletId,
+    pub investor_id: InvestorId,
     pub address: Hex<Address>,
     pub label: Option<String>,
     pub chain_id: i64,
@@ -47,7 +48,7 @@ pub async fn insert(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
 }
 
 /// The newest challenge of an investor's wallet.
-pub async fn newest(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Option<WalletChallenge>> {
+pub async fn newest(tx: &mut Tx, investor_id: &InvestorId, wallet_id: &WalletId) -> Result<Option<WalletChallenge>> {
     sql("select * from wallet_challenges where wallet_id = $1 and investor_id = $2 order by id desc limit 1")
         .bind((wallet_id, investor_id))
         .optional(tx)
@@ -65,7 +66,7 @@ pub async fn use_challenge(tx: &mut Tx, c: &WalletChallenge) -> Result<()> {
 }
 
 /// Deletes the challenges of a removed wallet.
-pub async fn delete_of_wallet(tx: &mut Tx, wallet_id: &str) -> Result<()> {
+pub async fn delete_of_wallet(tx: &mut Tx, wallet_id: &WalletId) -> Result<()> {
     sql("delete from wallet_challenges where wallet_id = $1").bind(wallet_id).execute(tx).await?;
     Ok(())
 }

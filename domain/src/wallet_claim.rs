@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{InvestorId, WalletId, of};
 use crate::sql::{insert_into, sql};
 use crate::wallet::{self, Wallet};
 use crate::wallet_challenge::{self, WalletChallenge};
@@ -29,13 +30,13 @@ pub async fn check_address(tx: &mut Tx, pointer: &'static str, address: Address)
 
 /// The wallet id under which an investor can prove control over an address. If another investor only claimed the address, this
 /// investor's wallet is stored when the proof is given.
-pub async fn claim(tx: &mut Tx, investor_id: &str, address: Address, label: Option<&str>) -> Result<String> {
+pub async fn claim(tx: &mut Tx, investor_id: &InvestorId, address: Address, label: Option<&str>) -> Result<WalletId> {
     match wallet::find(tx, address).await? {
         Some(own) if own.investor_id == investor_id => reclaim(tx, &own, label).await,
         Some(other) if !other.is_only_claimed() => Err(wallet::in_use(address)),
-        Some(_) => Ok(tx.new_id("wal")),
+        Some(_) => Ok(tx.new_id()),
         None => {
-            let (id, now) = (tx.new_id("wal"), tx.now());
+            let (id, now) = (tx.new_id::<of::Wallet>(), tx.now());
             insert_into("wallets")
                 .set("id", &id)
                 .set("investor_id", investor_id)
@@ -50,7 +51,7 @@ pub async fn claim(tx: &mut Tx, investor_id: &str, address: Address, label: Opti
     }
 }
 
-async fn reclaim(tx: &mut Tx, own: &Wallet, label: Option<&str>) -> Result<String> {
+async fn reclaim(tx: &mut Tx, own: &Wallet, label: Option<&str>) -> Result<WalletId> {
     if own.verified_at.is_some() || own.retired_at.is_some() {
         let what = if own.retired_at.is_some() { "was lost and is retired" } else { "is already yours" };
         let detail = format!("{} {what}.", own.address.0.to_checksum(None));
@@ -93,8 +94,8 @@ pub async fn prove(tx: &mut Tx, c: &WalletChallenge) -> Result<Wallet> {
 }
 
 /// A wallet of this investor; `not_found` for everybody else.
-pub async fn own(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wallet> {
-    crate::id::check("wal", wallet_id)?;
+pub async fn own(tx: &mut Tx, investor_id: &InvestorId, wallet_id: &WalletId) -> Result<Wallet> {
+    wallet_id.check()?;
     sql("select * from wallets where id = $1 and investor_id = $2")
         .bind((wallet_id, investor_id))
         .optional::<Wallet>(tx)
@@ -103,7 +104,7 @@ pub async fn own(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wall
 }
 
 /// Makes a wallet the default.
-pub async fn set_default(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<Wallet> {
+pub async fn set_default(tx: &mut Tx, investor_id: &InvestorId, wallet_id: &WalletId) -> Result<Wallet> {
     hold(tx, investor_id).await?;
     let mut w = own(tx, investor_id, wallet_id).await?;
     if w.verified_at.is_none() || w.retired_at.is_some() {
@@ -124,7 +125,7 @@ pub async fn set_default(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Res
 }
 
 /// Removes a wallet that was never used. A used wallet stays, because the ledger refers to it.
-pub async fn remove(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<()> {
+pub async fn remove(tx: &mut Tx, investor_id: &InvestorId, wallet_id: &WalletId) -> Result<()> {
     hold(tx, investor_id).await?;
     let w = own(tx, investor_id, wallet_id).await?;
     let used = sql("select exists (
@@ -151,7 +152,7 @@ pub async fn remove(tx: &mut Tx, investor_id: &str, wallet_id: &str) -> Result<(
 }
 
 /// Locks the investor, so that parallel changes of the wallets happen one after the other.
-async fn hold(tx: &mut Tx, investor_id: &str) -> Result<()> {
+async fn hold(tx: &mut Tx, investor_id: &InvestorId) -> Result<()> {
     sql("update investors set version = version where id = $1").bind(investor_id).execute(tx).await?;
     Ok(())
 }

@@ -4,7 +4,7 @@ use alloy::primitives::{Address, keccak256};
 use chrono::Duration;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
@@ -91,12 +91,12 @@ pub async fn fill(url: &str, terms: &[Terms]) -> (String, Vec<String>) {
     )
     .await
     .unwrap();
-    let issuer = tx.new_id("iss");
+    let issuer = tx.new_id::<of::Issuer>();
     offering::insert_issuer(&mut tx, &issuer, "Test Estates").await.unwrap();
     let investors = terms.iter().map(|t| t.holders).max().unwrap_or_default();
     let mut ids = Vec::with_capacity(investors);
     for number in 0..investors {
-        let id = tx.new_id("inv");
+        let id = tx.new_id::<of::Investor>();
         investor::insert(&mut tx, &id, None, &format!("Investor {number}"), "DE").await.unwrap();
         investor::insert_wallet(&mut tx, &id, wallet(number)).await.unwrap();
         ids.push(id);
@@ -131,7 +131,7 @@ pub async fn key_of(url: &str, role: Role, scopes: &str) -> String {
     let db = open(url).await;
     let secret = [db.ids().bytes(), db.ids().bytes()].concat().try_into().unwrap();
     let mut tx = db.begin().await.unwrap();
-    let email = format!("{}@test.example", tx.new_id("usr"));
+    let email = format!("{}@test.example", tx.new_id::<of::User>());
     let user = user::insert(&mut tx, &email, "Somebody", role).await.unwrap();
     let key = api_key::issue(&mut tx, &user, "tests", scopes, 1, secret).await.unwrap();
     tx.commit(Point::Housekeeping).await.unwrap();
@@ -143,7 +143,13 @@ async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: us
     // Each holder has another amount, so that swapped holders would be noticed.
     let amount = Money::from_minor(100_000 + holder as i64 * 100);
     let quantity = amount.base_units(Money::from_minor(100), 2).unwrap();
-    let accepted = NewAccepted { offering_id, investor_id, amount, quantity, wallet: wallet(holder) };
+    let accepted = NewAccepted {
+        offering_id: &offering_id.into(),
+        investor_id: &investor_id.into(),
+        amount,
+        quantity,
+        wallet: wallet(holder),
+    };
     subscription::insert_accepted(tx, &accepted).await.unwrap();
 }
 
@@ -151,27 +157,27 @@ async fn subscribe(tx: &mut Tx, offering_id: &str, investor_id: &str, holder: us
 pub async fn offer(url: &str, change: impl FnOnce(&mut Offering)) -> (String, String) {
     let db = open(url).await;
     let mut tx = db.begin().await.unwrap();
-    let issuer = tx.new_id("iss");
+    let issuer = tx.new_id::<of::Issuer>();
     offering::insert_issuer(&mut tx, &issuer, "Raising Estates").await.unwrap();
     let mut offered = described(&tx, &issuer, 0, false);
     change(&mut offered);
     offering::insert(&mut tx, &offered).await.unwrap();
     tx.commit(Point::Housekeeping).await.unwrap();
     db.close().await;
-    (issuer, offered.id)
+    (issuer.into(), offered.id.into())
 }
 
 async fn insert_offering(tx: &mut Tx, issuer_id: &str, number: usize, locked: bool) -> String {
     let offering = described(tx, issuer_id, number, locked);
     offering::insert(tx, &offering).await.unwrap();
-    offering.id
+    offering.id.into()
 }
 
 fn described(tx: &Tx, issuer_id: &str, number: usize, locked: bool) -> Offering {
-    let (id, now) = (tx.new_id("off"), tx.now());
+    let (id, now) = (tx.new_id::<of::Offering>(), tx.now());
     Offering {
         id,
-        issuer_id: issuer_id.to_owned(),
+        issuer_id: issuer_id.into(),
         name: format!("Test House {number}"),
         status: Status::Open,
         template: Template::RealEstateEquity,

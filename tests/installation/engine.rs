@@ -67,7 +67,7 @@ pub async fn deploy_with(engine: &Engine, offering_id: &str) -> String {
     let request = deploy::Request::of(offering_id);
     let operation = deploy::request(&mut tx, &engine.settings, request, &by()).await.unwrap();
     tx.commit(Point::Accept).await.unwrap();
-    operation.id
+    operation.id.into()
 }
 
 impl EngineFixture {
@@ -87,16 +87,16 @@ impl EngineFixture {
     pub async fn mint(&self, offering_id: &str) -> String {
         let mut tx = self.engine.db.begin().await.unwrap();
         let request =
-            mint::Request { offering_id: offering_id.to_owned(), subscription_ids: None, lockup_release_at: None };
+            mint::Request { offering_id: offering_id.into(), subscription_ids: None, lockup_release_at: None };
         let accepted = mint::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
         tx.commit(Point::Accept).await.unwrap();
-        accepted.pages[0].operation.id.clone()
+        accepted.pages[0].operation.id.to_string()
     }
 
     /// Reads the operation.
     pub async fn operation(&self, id: &str) -> Operation {
         let mut tx = self.engine.db.read().await.unwrap();
-        operation::find(&mut tx, id).await.unwrap()
+        operation::find(&mut tx, &id.into()).await.unwrap()
     }
 
     /// Resumes the only lane, as soon as its transactions are final.

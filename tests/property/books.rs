@@ -26,10 +26,11 @@ pub async fn compare(life: &Life) -> Lived {
     life.stage.chain.handle(json!({ "jsonrpc": "2.0", "id": 1, "method": "evm_mine", "params": [] }));
     for id in &life.stage.offerings {
         let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
-        let offered = offering::find(&mut tx, id).await.map_err(|e| e.to_string())?;
-        let holdings = holding::of_offering(&mut tx, id).await.map_err(|e| e.to_string())?;
-        let frozen = holding::frozen(&mut tx, id).await.map_err(|e| e.to_string())?;
-        let restricted = holding::is_restricted(&mut tx, id, PARTITION).await.map_err(|e| e.to_string())?;
+        let offered = offering::find(&mut tx, &id.as_str().into()).await.map_err(|e| e.to_string())?;
+        let holdings = holding::of_offering(&mut tx, &id.as_str().into()).await.map_err(|e| e.to_string())?;
+        let frozen = holding::frozen(&mut tx, &id.as_str().into()).await.map_err(|e| e.to_string())?;
+        let restricted =
+            holding::is_restricted(&mut tx, &id.as_str().into(), PARTITION).await.map_err(|e| e.to_string())?;
         drop(tx);
         let Some(token) = offered.token_address.map(|a| a.0) else { continue };
         let mut ours: BTreeMap<Address, (u128, u128)> = BTreeMap::new();

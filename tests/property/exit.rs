@@ -1,6 +1,7 @@
 //! Nothing sleeps for ever: from every state either the engine moves on by itself, or a person has an act that ends it.
 
 use muniment_domain::Result;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::step::{self, State, Step};
 use muniment_workflows::engine::Engine;
@@ -11,7 +12,8 @@ use crate::life::{Life, Lived};
 /// What has not ended, with its steps.
 async fn open(life: &Life) -> Result<Vec<(Operation, Vec<Step>)>> {
     let ids = life.ids("select id from operations where status <> 'confirmed' and resolution is null").await;
-    let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+    let ids: Vec<OperationId> = ids.into_iter().map(Into::into).collect();
+    let ids: Vec<&OperationId> = ids.iter().collect();
     let mut tx = life.stage.db.read().await?;
     let (ops, steps) = (operation::find_all(&mut tx, &ids).await?, step::of_operations(&mut tx, &ids).await?);
     let own = |op: &Operation| steps.iter().filter(|step| step.operation_id == op.id).cloned().collect();

@@ -120,7 +120,7 @@ impl Life {
         }
         for id in self.unfinished().await {
             let Some(engine) = self.engine.clone() else { return Ok(()) };
-            match advance(&engine, &id).await {
+            match advance(&engine, &id.as_str().into()).await {
                 Ok(Next::Sign(ready)) => self.prepared.push(*ready),
                 Ok(Next::Nothing) => {}
                 Err(error) => self.judge(&format!("advance {id}"), Err(error))?,

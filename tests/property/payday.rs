@@ -68,7 +68,7 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
     let mut tx = life.stage.db.begin().await?;
     let now = tx.now();
     let draft = Draft {
-        offering_id,
+        offering_id: offering_id.into(),
         kind: Kind::Dividend,
         method,
         total_amount: Some(cents),
@@ -88,10 +88,14 @@ async fn draft(life: &Life, offering_id: String, method: Method, cents: i64) -> 
 async fn step(life: &Life, id: &str, status: &str) -> Result<String> {
     let mut tx = life.stage.db.begin().await?;
     match status {
-        "draft" => drop(distribution::request_snapshot(&mut tx, &Scope::All, id, &maker()).await?),
-        "snapshotted" => drop(distribution::calculate(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
-        "calculated" => drop(payout_approval::submit(&mut tx, &life.settings, &Scope::All, id, &maker()).await?),
-        _ => drop(payout::execute(&mut tx, &life.settings, id, &maker()).await?),
+        "draft" => drop(distribution::request_snapshot(&mut tx, &Scope::All, &id.into(), &maker()).await?),
+        "snapshotted" => {
+            drop(distribution::calculate(&mut tx, &life.settings, &Scope::All, &id.into(), &maker()).await?)
+        }
+        "calculated" => {
+            drop(payout_approval::submit(&mut tx, &life.settings, &Scope::All, &id.into(), &maker()).await?)
+        }
+        _ => drop(payout::execute(&mut tx, &life.settings, &id.into(), &maker()).await?),
     }
     tx.commit(Point::Accept).await?;
     Ok(format!("{id} was {status} and moved on"))
@@ -101,7 +105,7 @@ async fn step(life: &Life, id: &str, status: &str) -> Result<String> {
 pub async fn take_snapshots(life: &mut Life) -> Lived {
     for id in life.ids("select id from distributions where status = 'snapshotting' order by id").await {
         let Some(engine) = life.engine.clone() else { return Ok(()) };
-        let taken = snapshot::act(&engine, &id).await;
+        let taken = snapshot::act(&engine, &id.as_str().into()).await;
         life.judge(&format!("snapshot {id}"), taken)?;
     }
     Ok(())

@@ -11,6 +11,7 @@ use alloy::signers::local::PrivateKeySigner;
 use alloy::sol;
 use alloy::sol_types::SolCall;
 use muniment_domain::approval as domain_approval;
+use muniment_domain::id::OfferingId;
 use muniment_domain::operation::find_by_key;
 use muniment_domain::point::Point;
 use muniment_domain::reason::{ForceReason, Reason};
@@ -71,26 +72,28 @@ fn draw(life: &mut Life, offering: &str) -> What {
         3 => What::Freeze(address),
         4 => What::Lock(address, 1 + life.seed.below(8)),
         5 => What::Restrict,
-        6 => two(Request::Unfreeze(AddressRequest { offering_id, address, cause })),
-        7 => two(Request::Unlock(UnlockRequest { offering_id, address, partition, cause })),
-        8 => two(Request::Unrestrict(PartitionRequest { offering_id, partition, cause })),
+        6 => two(Request::Unfreeze(AddressRequest { offering_id: offering_id.into(), address, cause })),
+        7 => two(Request::Unlock(UnlockRequest { offering_id: offering_id.into(), address, partition, cause })),
+        8 => two(Request::Unrestrict(PartitionRequest { offering_id: offering_id.into(), partition, cause })),
         9 => {
             let lost = life.seed.below(HOLDERS as u64) as usize;
             // Mostly the owner asks, for a wallet that nobody has; now and then it is somebody else's, or it is taken.
             let owner = if life.seed.chance(0.8) { lost } else { 0 };
             let new = if life.seed.chance(0.8) { HOLDERS + lost } else { life.seed.below(HOLDERS as u64) as usize };
             two(Request::Recover(RecoverRequest {
-                offering_id: if life.seed.chance(0.5) { "all".to_owned() } else { offering_id },
-                investor_id: life.stage.investors[owner].clone(),
+                offering_id: if life.seed.chance(0.5) { "all".into() } else { offering_id.into() },
+                investor_id: life.stage.investors[owner].as_str().into(),
                 lost_address: stage::holder(lost),
                 new_address: stage::holder(new),
                 case_reference: None,
                 evidence_document_sha256: B256::repeat_byte(7),
             }))
         }
-        10 => two(Request::Redeem(RedeemRequest { offering_id, address, partition, quantity, cause })),
+        10 => {
+            two(Request::Redeem(RedeemRequest { offering_id: offering_id.into(), address, partition, quantity, cause }))
+        }
         _ => two(Request::ForceTransfer(ForceTransferRequest {
-            offering_id,
+            offering_id: offering_id.into(),
             from: address,
             to: wallet(life),
             partition,
@@ -166,30 +169,30 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
         return Ok(format!("was accepted as {id}"));
     }
     let by = Requester { actor: MAKER.to_owned(), request_id: None, idempotency_key: Some(wish.key.clone()) };
-    let offering_id = wish.offering.clone();
+    let offering_id: OfferingId = wish.offering.as_str().into();
     let settings = &life.settings;
     let cause = Cause { reason_code: Reason::CourtOrder, case_reference: None, document_sha256: None };
     let said = match wish.what.clone() {
-        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id,
+        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id.into(),
         What::Mint => {
             let request = mint::Request { offering_id, subscription_ids: None, lockup_release_at: None };
             format!("{} pages", mint::request(&mut tx, settings, request, &by).await?.pages.len())
         }
         What::Freeze(address) => {
             let request = Request::Freeze(AddressRequest { offering_id, address, cause });
-            compliance::request(&mut tx, &request, &by).await?.id
+            compliance::request(&mut tx, &request, &by).await?.id.into()
         }
         What::Lock(address, units) => {
             let release_at = tx.now() + chrono::Duration::minutes(4);
             let quantity = units.to_string();
             let request = LockRequest { offering_id, address, partition: 1, quantity, release_at, cause };
-            compliance::request(&mut tx, &Request::Lock(request), &by).await?.id
+            compliance::request(&mut tx, &Request::Lock(request), &by).await?.id.into()
         }
         What::Restrict => {
             let request = Request::Restrict(PartitionRequest { offering_id, partition: 1, cause });
-            compliance::request(&mut tx, &request, &by).await?.id
+            compliance::request(&mut tx, &request, &by).await?.id.into()
         }
-        What::Two(action) => approval::request(&mut tx, settings, *action, &by).await?.id,
+        What::Two(action) => approval::request(&mut tx, settings, *action, &by).await?.id.into(),
     };
     tx.commit(Point::Accept).await?;
     Ok(said)
@@ -207,7 +210,7 @@ pub async fn decide(life: &mut Life, most: usize) -> Lived {
 
 async fn decide_one(life: &Life, id: &str, allows: bool) -> Result<()> {
     let mut tx = life.stage.db.begin().await?;
-    let a = domain_approval::find(&mut tx, id).await?;
+    let a = domain_approval::find(&mut tx, &id.into()).await?;
     let by = Requester { actor: CHECKER.to_owned(), request_id: None, idempotency_key: None };
     let decision = approval::Decision {
         approval_id: a.id.clone(),
@@ -250,15 +253,18 @@ pub async fn tidy_up(life: &mut Life, attempt: u64) -> Lived {
 async fn resolve(life: &mut Life, id: &str, choice: u64) -> Lived {
     let Some(engine) = life.engine.clone() else { return Ok(()) };
     let (what, ended) = match choice {
-        0 => ("retry", retry::retry(&engine, id, MAKER, "try again").await.map(|_| ())),
+        0 => ("retry", retry::retry(&engine, &id.into(), MAKER, "try again").await.map(|_| ())),
         1 => {
             let hash =
                 life.ids("select tx_hash from attempts where block_number is not null order by tx_hash limit 1").await;
             let Some(hash) = hash.first().and_then(|h| h.parse::<B256>().ok()) else { return Ok(()) };
-            ("mark_confirmed", mark_confirmed::mark_confirmed(&engine, id, hash, MAKER, "seen").await.map(|_| ()))
+            (
+                "mark_confirmed",
+                mark_confirmed::mark_confirmed(&engine, &id.into(), hash, MAKER, "seen").await.map(|_| ()),
+            )
         }
-        2 => ("cancel", cancel::cancel(&engine, id, MAKER, "not wanted").await.map(|_| ())),
-        _ => ("abandon", abandon::abandon(&engine, id, MAKER, "no more").await),
+        2 => ("cancel", cancel::cancel(&engine, &id.into(), MAKER, "not wanted").await.map(|_| ())),
+        _ => ("abandon", abandon::abandon(&engine, &id.into(), MAKER, "no more").await),
     };
     let label = format!("{what} {id}");
     if ended.is_ok() {
@@ -271,7 +277,7 @@ async fn resolve(life: &mut Life, id: &str, choice: u64) -> Lived {
 pub async fn trade(life: &mut Life) -> Lived {
     let which = life.seed.pick(&life.stage.offerings).clone();
     let mut tx = life.stage.db.read().await.map_err(|e| e.to_string())?;
-    let token = offering::find(&mut tx, &which).await.map_err(|e| e.to_string())?.token_address;
+    let token = offering::find(&mut tx, &which.as_str().into()).await.map_err(|e| e.to_string())?.token_address;
     drop(tx);
     let Some(token) = token else { return Ok(()) };
     let (from, to) = (life.seed.below(HOLDERS as u64) as usize, life.seed.below(HOLDERS as u64) as usize);

@@ -14,7 +14,7 @@ use muniment_activities::signer::Signer;
 use muniment_devchain::{Config, Devchain, ether};
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
@@ -120,23 +120,29 @@ impl Stage {
 
     async fn people(&mut self, seed: &mut Seed) {
         let mut tx = self.db.begin().await.unwrap();
-        offering::insert_issuer(&mut tx, "iss_one", "Issuer").await.unwrap();
+        offering::insert_issuer(&mut tx, &"iss_one".into(), "Issuer").await.unwrap();
         for n in 0..HOLDERS {
-            let id = tx.new_id("inv");
+            let id = tx.new_id::<of::Investor>();
             investor::insert(&mut tx, &id, None, "Investor", "CH").await.unwrap();
             investor::insert_wallet(&mut tx, &id, holder(n)).await.unwrap();
-            self.investors.push(id);
+            self.investors.push(id.into());
         }
         for n in 0..2 {
-            let id = tx.new_id("off");
+            let id = tx.new_id::<of::Offering>();
             insert_offering(&mut tx, &id, n, seed.chance(0.4)).await;
             for (h, investor_id) in self.investors.iter().enumerate() {
                 let quantity = u128::from(10 + seed.below(90));
                 let amount = Money::from_minor(quantity as i64);
-                let accepted = NewAccepted { offering_id: &id, investor_id, amount, quantity, wallet: holder(h) };
+                let accepted = NewAccepted {
+                    offering_id: &id,
+                    investor_id: &investor_id.as_str().into(),
+                    amount,
+                    quantity,
+                    wallet: holder(h),
+                };
                 subscription::insert_accepted(&mut tx, &accepted).await.unwrap();
             }
-            self.offerings.push(id);
+            self.offerings.push(id.into());
         }
         tx.commit(Point::Housekeeping).await.unwrap();
     }
@@ -145,8 +151,8 @@ impl Stage {
 async fn insert_offering(tx: &mut Tx, id: &str, number: usize, locked: bool) {
     let now = tx.now();
     let offered = Offering {
-        id: id.to_owned(),
-        issuer_id: "iss_one".to_owned(),
+        id: id.into(),
+        issuer_id: "iss_one".into(),
         name: format!("Offering {number}"),
         status: Status::Closed,
         template: Template::RealEstateEquity,

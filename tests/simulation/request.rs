@@ -6,6 +6,7 @@ use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::id::{OfferingId, SubscriptionId};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, find_by_key};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
@@ -49,9 +50,9 @@ pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) ->
         return Ok(format!("was accepted as {id}"));
     }
     let by = Requester { actor: ASKER.to_owned(), request_id: None, idempotency_key: Some(r.key.clone()) };
-    let offering_id = r.offering.clone();
+    let offering_id: OfferingId = r.offering.as_str().into();
     let said = match r.what {
-        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id,
+        What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id.into(),
         What::MintAll | What::MintSome(_) => {
             let subscription_ids = match r.what {
                 What::MintSome(count) => Some(some(&mut tx, &offering_id, count).await?),
@@ -67,22 +68,22 @@ pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) ->
     Ok(said)
 }
 
-async fn some(tx: &mut Tx, offering_id: &str, count: usize) -> Result<Vec<String>> {
+async fn some(tx: &mut Tx, offering_id: &OfferingId, count: usize) -> Result<Vec<SubscriptionId>> {
     let candidates = subscription::candidates(tx, offering_id).await?;
     Ok(candidates.into_iter().take(count).map(|c| c.id).collect())
 }
 
 /// An operation whose second page is refused by the contract until the first was executed.
 async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Requester) -> Result<String> {
-    let offered = offering::find(tx, offering_id).await?;
+    let offered = offering::find(tx, &offering_id.into()).await?;
     let none = || Error::refused(Code::NothingToMint, "Two holders and a token are needed.");
     let token = offered.token_address.ok_or_else(none)?.0;
     let mut items: Vec<Item> = Vec::new();
-    for c in subscription::candidates(tx, offering_id).await? {
+    for c in subscription::candidates(tx, &offering_id.into()).await? {
         let (Some(wallet_address), Some(quantity)) = (c.wallet_address, c.quantity) else { continue };
         let free = c.status == Status::Accepted && c.live_operation_id.is_none();
         if free && items.iter().all(|i| i.wallet_address != wallet_address) {
-            items.push(Item { subject_id: c.id, wallet_address, quantity });
+            items.push(Item { subject_id: c.id.into(), wallet_address, quantity });
         }
     }
     items.truncate(2);
@@ -102,7 +103,7 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
         kind: Kind::Mint,
         subject_type: "offering",
         subject_id: offering_id.to_owned(),
-        offering_id: Some(offering_id.to_owned()),
+        offering_id: Some(offering_id.into()),
         batch: None,
         chain_id: CHAIN,
         lane_id: None,
@@ -119,7 +120,7 @@ async fn mint_in_two(tx: &mut Tx, shared: &Shared, offering_id: &str, by: &Reque
     // By the payload, not by the number: numbers come back when a commit does not happen.
     let payload = |page| step(token, page).payload_hash.unwrap_or_default();
     shared.net().require((payload(&pages[0]), pages[0].op_id), payload(&pages[1]));
-    Ok(op.id)
+    Ok(op.id.into())
 }
 
 fn step(token: Address, page: &MintPage) -> NewStep {

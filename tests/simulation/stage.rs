@@ -9,7 +9,7 @@ use muniment_activities::config::Profile;
 use muniment_activities::signer::Signer;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Conn, Db, Pools, Server, Tx};
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
@@ -134,15 +134,16 @@ impl Stage {
     /// Stores offerings, investors and accepted subscriptions; the offerings' ids.
     pub async fn offer(&self, seed: &mut Seed) -> Result<Vec<String>> {
         let mut tx = self.db.begin().await?;
-        offering::insert_issuer(&mut tx, "iss_one", "Issuer").await?;
+        offering::insert_issuer(&mut tx, &"iss_one".into(), "Issuer").await?;
         let investors = 3 + seed.below(4);
         for n in 0..investors {
-            investor::insert(&mut tx, &format!("inv_{n}"), None, "Investor", "CH").await?;
-            investor::insert_wallet(&mut tx, &format!("inv_{n}"), Address::with_last_byte(0x40 + n as u8)).await?;
+            investor::insert(&mut tx, &format!("inv_{n}").into(), None, "Investor", "CH").await?;
+            investor::insert_wallet(&mut tx, &format!("inv_{n}").into(), Address::with_last_byte(0x40 + n as u8))
+                .await?;
         }
         let mut ids = Vec::new();
         for n in 0..1 + seed.below(2) {
-            let id = tx.new_id("off");
+            let id = tx.new_id::<of::Offering>();
             let locked = seed.chance(0.5).then(|| tx.now() + chrono::Duration::days(365));
             // Sometimes less than what is subscribed: then a page is refused by the cap, before or after it was signed.
             let cap = if seed.chance(0.3) { 25 * investors } else { 100_000 };
@@ -152,7 +153,7 @@ impl Stage {
                 let wallet = Address::with_last_byte(0x40 + i as u8);
                 let accepted = NewAccepted {
                     offering_id: &id,
-                    investor_id: &format!("inv_{i}"),
+                    investor_id: &format!("inv_{i}").into(),
                     amount: Money::from_minor(1_000),
                     quantity: units,
                     wallet,
@@ -163,7 +164,7 @@ impl Stage {
                     subscription::insert_accepted(&mut tx, &NewAccepted { quantity: units + 50, ..accepted }).await?;
                 }
             }
-            ids.push(id);
+            ids.push(id.into());
         }
         tx.commit(Point::Housekeeping).await?;
         Ok(ids)
@@ -173,8 +174,8 @@ impl Stage {
 async fn insert_offering(tx: &mut Tx, id: &str, n: u64, cap: i64, lock: Option<DateTime<Utc>>) -> Result<()> {
     let now = tx.now();
     let offered = Offering {
-        id: id.to_owned(),
-        issuer_id: "iss_one".to_owned(),
+        id: id.into(),
+        issuer_id: "iss_one".into(),
         name: format!("Offering {n}"),
         status: Status::Closed,
         template: Template::RealEstateEquity,

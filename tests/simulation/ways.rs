@@ -29,24 +29,24 @@ async fn ways(engine: &Engine, facts: &Facts, operation: &Operation) -> Result<V
     let id = &operation.id;
     let mut ways = Vec::new();
     if is_under_way(operation) {
-        if operation.status == "pending" && legal(cancel::decide_unsent(engine, id).await)? {
+        if operation.status == "pending" && legal(cancel::decide_unsent(engine, &id.as_str().into()).await)? {
             ways.push("cancel");
         }
         for stopped in stopped_lanes(facts, operation) {
-            if legal(lane::may_resume(engine, stopped).await)? {
+            if legal(lane::may_resume(engine, &stopped.into()).await)? {
                 ways.push("resume");
             }
         }
         return Ok(ways);
     }
-    if legal(retry::decide(engine, id).await)? {
+    if legal(retry::decide(engine, &id.as_str().into()).await)? {
         ways.push("retry");
     }
-    if legal(abandon::examine(engine, id).await)? {
+    if legal(abandon::examine(engine, &id.as_str().into()).await)? {
         ways.push("abandon");
     }
     if let Some(hash) = operation.proposed.as_deref().and_then(|hash| hash.parse().ok())
-        && legal(mark_confirmed::examine(engine, id, hash).await)?
+        && legal(mark_confirmed::examine(engine, &id.as_str().into(), hash).await)?
     {
         ways.push("mark_confirmed");
     }

@@ -6,6 +6,7 @@ use alloy::primitives::B256;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::Result;
+use muniment_domain::id::OperationId;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::advance::{Next, advance, advance_all};
 use muniment_workflows::engine::prepare::Prepared;
@@ -149,7 +150,7 @@ impl Process {
     async fn perform(&self, order: Move) -> Result<String> {
         let (engine, network) = (&self.engine, self.network());
         let said = match order {
-            Move::Advance(id) => match advance(engine, &id).await? {
+            Move::Advance(id) => match advance(engine, &id.as_str().into()).await? {
                 Next::Nothing => "nothing".to_owned(),
                 Next::Sign(ready) => {
                     self.hand_over(*ready).await;
@@ -157,9 +158,12 @@ impl Process {
                 }
             },
             Move::Together(ids) => self.together(&ids).await?,
-            Move::Wake(ids) => self.take_in(ids.iter().filter_map(|id| self.submitters.held.wake(id)).collect()).await,
+            Move::Wake(ids) => {
+                self.take_in(ids.iter().filter_map(|id| self.submitters.held.wake(&id.as_str().into())).collect()).await
+            }
             Move::Overflow(ids) => {
-                let holds: Vec<Hold> = ids.iter().filter_map(|id| self.submitters.held.wake(id)).collect();
+                let holds: Vec<Hold> =
+                    ids.iter().filter_map(|id| self.submitters.held.wake(&id.as_str().into())).collect();
                 intake::park(engine, &holds).await?;
                 format!("{} parked", holds.len())
             }
@@ -184,15 +188,17 @@ impl Process {
             Move::Sweep => format!("{} woken, {} probed", sweep::sweep(engine).await?, sweep::probe(engine).await?),
             Move::WakeAll => format!("{} woken", sweep::wake_all(engine).await?),
             Move::Prune => said(sweep::prune(engine).await?),
-            Move::Retry(id) => format!("{:?}", retry::retry(engine, &id, PERSON, "try again").await?),
+            Move::Retry(id) => format!("{:?}", retry::retry(engine, &id.as_str().into(), PERSON, "try again").await?),
             Move::Confirm(id, hash) => {
-                let checks = mark_confirmed::mark_confirmed(engine, &id, hash, PERSON, "seen").await?;
+                let checks = mark_confirmed::mark_confirmed(engine, &id.as_str().into(), hash, PERSON, "seen").await?;
                 format!("{} checks", checks.len())
             }
-            Move::Abandon(id) => said(abandon::abandon(engine, &id, PERSON, "no more").await?),
-            Move::Cancel(id) => format!("{:?}", cancel::cancel(engine, &id, PERSON, "not wanted").await?),
-            Move::Resume(id) => said(operator::lane::resume(engine, &id, PERSON, "looked at").await?),
-            Move::Pause(id) => said(operator::lane::pause(engine, &id, PERSON, "wait").await?),
+            Move::Abandon(id) => said(abandon::abandon(engine, &id.as_str().into(), PERSON, "no more").await?),
+            Move::Cancel(id) => {
+                format!("{:?}", cancel::cancel(engine, &id.as_str().into(), PERSON, "not wanted").await?)
+            }
+            Move::Resume(id) => said(operator::lane::resume(engine, &id.as_str().into(), PERSON, "looked at").await?),
+            Move::Pause(id) => said(operator::lane::pause(engine, &id.as_str().into(), PERSON, "wait").await?),
         };
         Ok(said)
     }
@@ -204,7 +210,8 @@ impl Process {
     }
 
     async fn together(&self, ids: &[String]) -> Result<String> {
-        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let ids: Vec<OperationId> = ids.iter().map(|id| id.as_str().into()).collect();
+        let ids: Vec<&OperationId> = ids.iter().collect();
         let mut ready = 0;
         for (_, next) in advance_all(&self.engine, &ids, &|_| 0).await? {
             if let Next::Sign(one) = next? {

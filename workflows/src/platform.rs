@@ -4,7 +4,10 @@ use futures::FutureExt;
 use muniment_activities::chain::Chain;
 use muniment_activities::signer::Signer;
 use muniment_domain::db::Db;
-use muniment_domain::{command as commands, distribution as distributions, offering as offerings};
+use muniment_domain::id::{
+    ApprovalId, BulkId, CommandId, DistributionId, InvestorId, OfferingId, RunId, SubscriptionId,
+};
+use muniment_domain::{distribution as distributions, offering as offerings};
 
 use crate::engine::platform::{Job, Platform, Timer};
 use crate::engine::{Engine, StartError, timer};
@@ -18,39 +21,55 @@ use crate::{approval, offering, operations, reconciliation, subscription};
 pub static PLATFORM: Platform = Platform {
     kind: operations::of,
     jobs: &[
-        Job { prefix: "apr", name: "approval", run: |engine, id| approval::run_due(engine, id).boxed() },
-        Job { prefix: "dist", name: "snapshot", run: |engine, id| snapshot::act(engine, id).boxed() },
-        Job { prefix: "off", name: "offering_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "sub", name: "subscription_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "inv", name: "investor_timer", run: |engine, id| timer::run(engine, id).boxed() },
-        Job { prefix: "rec", name: "reconciliation", run: |engine, id| reconciliation::advance(engine, id).boxed() },
         Job {
-            prefix: commands::ID_PREFIX,
-            name: "command",
+            of: ApprovalId::is_kind_of,
+            name: "approval",
+            run: |engine, id| async move { approval::run_due(engine, &id.into()).await }.boxed(),
+        },
+        Job {
+            of: DistributionId::is_kind_of,
+            name: "snapshot",
+            run: |engine, id| async move { snapshot::act(engine, &id.into()).await }.boxed(),
+        },
+        Job { of: OfferingId::is_kind_of, name: "offering_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job {
+            of: SubscriptionId::is_kind_of,
+            name: "subscription_timer",
+            run: |engine, id| timer::run(engine, id).boxed(),
+        },
+        Job { of: InvestorId::is_kind_of, name: "investor_timer", run: |engine, id| timer::run(engine, id).boxed() },
+        Job {
+            of: RunId::is_kind_of,
+            name: "reconciliation",
+            run: |engine, id| async move { reconciliation::advance(engine, &id.into()).await }.boxed(),
+        },
+        Job { of: CommandId::is_kind_of, name: "command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
+        Job {
+            of: BulkId::is_kind_of,
+            name: "bulk_command",
             run: |engine, id| carry_out::carry_out(engine, id).boxed(),
         },
-        Job { prefix: "blk", name: "bulk_command", run: |engine, id| carry_out::carry_out(engine, id).boxed() },
     ],
     timers: &[
         Timer {
-            prefix: "off",
-            lock: |tx, id| offerings::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
-            act: |tx, id| offering::on_timer(tx, id).boxed(),
+            of: OfferingId::is_kind_of,
+            lock: |tx, id| async move { offerings::lock_row(tx, &id.into()).await.map(drop) }.boxed(),
+            act: |tx, id| async move { offering::on_timer(tx, &id.into()).await }.boxed(),
         },
         Timer {
-            prefix: "sub",
-            lock: |tx, id| subscription::lock_offering_of(tx, id).boxed(),
-            act: |tx, id| subscription::on_timer(tx, id).boxed(),
+            of: SubscriptionId::is_kind_of,
+            lock: |tx, id| async move { subscription::lock_offering_of(tx, &id.into()).await }.boxed(),
+            act: |tx, id| async move { subscription::on_timer(tx, &id.into()).await }.boxed(),
         },
         Timer {
-            prefix: "inv",
+            of: InvestorId::is_kind_of,
             lock: |_, _| futures::future::ready(Ok(())).boxed(),
-            act: |tx, id| kyc::on_timer(tx, id).boxed(),
+            act: |tx, id| async move { kyc::on_timer(tx, &id.into()).await }.boxed(),
         },
         Timer {
-            prefix: "dist",
-            lock: |tx, id| distributions::lock_row(tx, id).map(|locked| locked.map(drop)).boxed(),
-            act: |tx, id| distribution::on_timer(tx, id).map(|acted| acted.map(|()| None)).boxed(),
+            of: DistributionId::is_kind_of,
+            lock: |tx, id| async move { distributions::lock_row(tx, &id.into()).await.map(drop) }.boxed(),
+            act: |tx, id| async move { distribution::on_timer(tx, &id.into()).await.map(|()| None) }.boxed(),
         },
     ],
     overdue: &[|tx, now| command::sweep(tx, now).boxed(), |tx, now| reconciliation::sweep(tx, now).boxed()],

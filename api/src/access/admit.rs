@@ -36,7 +36,7 @@ pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: R
             let answer = next.run(Request::from_parts(parts, body));
             let answer = async {
                 match viewer {
-                    Some(viewer) => row_security::limited_to(viewer.as_deref(), answer).await,
+                    Some(viewer) => row_security::limited_to(viewer.as_ref(), answer).await,
                     None => answer.await,
                 }
             };

@@ -27,7 +27,7 @@ pub fn of(app: &App, route: &Route, request: &Parts, principal: Option<&Principa
         Some(_) => ActorKind::Key,
     };
     Some(Act {
-        actor: caller.map(|caller| caller.user_id.clone()),
+        actor: caller.map(|caller| caller.user_id.to_string()),
         kind,
         session_id: caller.and_then(|caller| caller.session()).map(|session| session.id.clone()),
         key_id: caller.and_then(|caller| caller.key()).map(|key| key.id.clone()),

@@ -6,6 +6,7 @@ use axum::http::HeaderMap;
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::id::SessionId;
 use muniment_domain::principal;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -49,7 +50,7 @@ pub async fn token(State(app): State<App>, principal: Principal) -> Result<Json<
 }
 
 /// A token of a session, good until `expires_at`.
-pub fn issue(secrets: &Secrets, session_id: &str, expires_at: DateTime<Utc>, nonce: [u8; 16]) -> String {
+pub fn issue(secrets: &Secrets, session_id: &SessionId, expires_at: DateTime<Utc>, nonce: [u8; 16]) -> String {
     let mut token = vec![VERSION];
     token.extend(expires_at.timestamp().to_be_bytes());
     token.extend(nonce);
@@ -66,8 +67,8 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
         let detail = "Get a token with GET /v1/csrf-token and send it in the header X-CSRF-Token.";
         return Err(Problem::new(Code::CsrfTokenMissing, detail));
     };
-    let session_id = principal.session().map_or("", |session| session.id.as_str());
-    verify(&app.auth.secrets, given.as_bytes(), session_id, app.db.clock().now()).map_err(|code| {
+    let session_id = principal.session().map(|session| session.id.clone()).unwrap_or_default();
+    verify(&app.auth.secrets, given.as_bytes(), &session_id, app.db.clock().now()).map_err(|code| {
         Problem::new(
             code,
             "The CSRF token does not belong to this session or has expired. Get a new one with GET /v1/csrf-token.",
@@ -76,7 +77,7 @@ pub fn check(app: &App, principal: &principal::Principal, headers: &HeaderMap) -
 }
 
 /// Whether the token belongs to this session and is valid now.
-pub fn verify(secrets: &Secrets, given: &[u8], session_id: &str, now: DateTime<Utc>) -> Result<(), Code> {
+pub fn verify(secrets: &Secrets, given: &[u8], session_id: &SessionId, now: DateTime<Utc>) -> Result<(), Code> {
     let token = BASE64.decode(given).map_err(|_| Code::CsrfTokenInvalid)?;
     let (head, code) = token.split_at_checked(HEAD_BYTES).ok_or(Code::CsrfTokenInvalid)?;
     if head[0] != VERSION || !secrets.is_mac(code, PURPOSE, &[head, session_id.as_bytes()]) {
@@ -94,9 +95,9 @@ mod tests {
     #[test]
     fn csrf_token_is_bound_to_session_and_hour() {
         let (secrets, now) = (fresh(), DateTime::UNIX_EPOCH + Duration::days(20_000));
-        let token = issue(&secrets, "ses_1", now + Duration::hours(1), [3; 16]);
+        let token = issue(&secrets, &"ses_1".into(), now + Duration::hours(1), [3; 16]);
         let judged = |token: &str, session: &str, minutes| {
-            verify(&secrets, token.as_bytes(), session, now + Duration::minutes(minutes))
+            verify(&secrets, token.as_bytes(), &session.into(), now + Duration::minutes(minutes))
         };
         assert_eq!(judged(&token, "ses_1", 59), Ok(()));
         assert_eq!(judged(&token, "ses_1", 60), Err(Code::CsrfTokenExpired));

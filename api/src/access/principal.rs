@@ -77,8 +77,8 @@ pub async fn authenticate(app: &App, token: &str, origin: &Origin) -> Result<Pri
     }
     let claims = app.auth.tokens.read(token).map_err(invalid)?;
     let mut tx = app.db.read().await?;
-    let known = principal::by_session(&mut tx, &claims.sid).await.map_err(challenged)?;
-    if known.user_id != claims.sub {
+    let known = principal::by_session(&mut tx, &claims.sid.as_str().into()).await.map_err(challenged)?;
+    if known.user_id != *claims.sub {
         return Err(invalid(Code::TokenInvalid));
     }
     Ok(Principal(known))

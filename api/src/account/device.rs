@@ -4,6 +4,7 @@
 use axum::extract::FromRequestParts;
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, header};
+use muniment_domain::id::of;
 use muniment_domain::user::normal_email;
 
 use crate::app::App;
@@ -38,7 +39,7 @@ impl Device {
             return headers;
         }
         let now = app.db.clock().now();
-        let (id, since) = (app.db.ids().new_id("dev", now), now.timestamp().to_string());
+        let (id, since) = (app.db.ids().new_id::<of::Device>(now), now.timestamp().to_string());
         let parts = parts(&id, &since, email);
         let code = app.auth.secrets.text_mac(PURPOSE, &[&parts.0, &parts.1, &parts.2]);
         let secure = if app.auth.config.public_url.starts_with("https:") { "; Secure" } else { "" };

@@ -5,6 +5,7 @@ use axum::http::StatusCode;
 use muniment_domain::Error;
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, EmailLink, Purpose};
+use muniment_domain::id::EmailLinkId;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, User};
 use serde::Deserialize;
@@ -19,7 +20,7 @@ use crate::secrets::Secrets;
 const PURPOSE: &str = "email";
 
 /// The token of a link.
-pub fn token(secrets: &Secrets, link_id: &str) -> String {
+pub fn token(secrets: &Secrets, link_id: &EmailLinkId) -> String {
     format!("{link_id}.{}", secrets.text_mac(PURPOSE, &[link_id.as_bytes()]))
 }
 
@@ -29,7 +30,7 @@ pub async fn link(app: &App, tx: &mut Tx, token: &str, purposes: &[Purpose]) -> 
     if !app.auth.secrets.is_text_mac(code, PURPOSE, &[link_id.as_bytes()]) {
         return Err(invalid());
     }
-    email_link::find(tx, link_id).await?.filter(|link| purposes.contains(&link.purpose)).ok_or_else(invalid)
+    email_link::find(tx, &link_id.into()).await?.filter(|link| purposes.contains(&link.purpose)).ok_or_else(invalid)
 }
 
 /// Uses it up; of two requests with one link, one does.

@@ -5,6 +5,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use chrono::{DateTime, Duration};
 use muniment_domain::db::Tx;
+use muniment_domain::id::UserId;
 use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Status, User};
@@ -193,7 +194,7 @@ async fn unchanged(tx: &mut Tx, compared: &User) -> Result<User> {
 /// Records a failure. After repeated failures the owner gets a mail.
 async fn refused(app: &App, known: Option<&User>, origin: &Origin, attempt: &Attempt) -> Result<()> {
     let mut tx = app.db.begin().await?;
-    let user_id = known.map(|user| user.id.as_str());
+    let user_id = known.map(|user| &user.id);
     login_attempt::insert(&mut tx, user_id, &origin.ip.to_string(), &origin.user_agent, Outcome::Refused).await?;
     if let Some(owner) = known.filter(|user| attempt.is_told() && user.status == Status::Active) {
         email_link::notify_of_failed_logins(&mut tx, &owner.id).await?;
@@ -201,7 +202,7 @@ async fn refused(app: &App, known: Option<&User>, origin: &Origin, attempt: &Att
     Ok(tx.commit(Point::Account).await?)
 }
 
-async fn note(app: &App, user_id: Option<&str>, origin: &Origin, outcome: Outcome) -> Result<()> {
+async fn note(app: &App, user_id: Option<&UserId>, origin: &Origin, outcome: Outcome) -> Result<()> {
     let mut tx = app.db.begin().await?;
     login_attempt::insert(&mut tx, user_id, &origin.ip.to_string(), &origin.user_agent, outcome).await?;
     Ok(tx.commit(Point::Account).await?)
@@ -222,7 +223,7 @@ async fn mfa_person(app: &App, token: &str) -> Result<Option<User>> {
     if time.is_none_or(|time| time <= app.db.clock().now()) {
         return Ok(None);
     }
-    match user::find(&mut app.db.read().await?, user_id).await {
+    match user::find(&mut app.db.read().await?, &user_id.into()).await {
         Ok(person) => Ok(app.auth.secrets.is_text_mac(code, PURPOSE, &shown(&person, until)).then_some(person)),
         Err(error) if error.refusal().is_some() => Ok(None),
         Err(error) => Err(error.into()),

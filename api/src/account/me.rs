@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use muniment_domain::db::Tx;
 use muniment_domain::event_type::CATALOG;
+use muniment_domain::id::{InvestorId, IssuerId, UserId};
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Status, User};
 use muniment_domain::{principal, second_factor};
@@ -38,8 +39,7 @@ pub struct Change {
 /// A user.
 #[derive(Serialize, ToSchema)]
 pub struct Person {
-    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: UserId,
     /// The e-mail address. An auditor sees other users' addresses masked.
     email: String,
     email_verified: bool,
@@ -51,7 +51,7 @@ pub struct Person {
     status: Status,
     #[schema(example = "en")]
     locale: Option<String>,
-    issuer_id: Option<String>,
+    issuer_id: Option<IssuerId>,
     created_at: Instant,
 }
 
@@ -83,7 +83,7 @@ impl Person {
 pub struct Me {
     #[serde(flatten)]
     person: Person,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The mails that the user wants: event subjects with true or false. The portal decides about subjects that are missing.
     #[schema(example = json!({ "subscription": true, "distribution": false }))]
     notification_prefs: BTreeMap<String, bool>,

@@ -5,6 +5,7 @@
 use axum::Json;
 use axum::extract::State;
 use chrono::Duration;
+use muniment_domain::id::SessionId;
 use muniment_domain::point::Point;
 use muniment_domain::session::{self, Lifetime, Session};
 use muniment_domain::user::{self, Status};
@@ -40,10 +41,10 @@ pub fn token(app: &App, session: &Session) -> String {
     format!("{PREFIX}{}.{generation}.{code}", session.id)
 }
 
-fn read(app: &App, token: &str) -> Option<(String, i64)> {
+fn read(app: &App, token: &str) -> Option<(SessionId, i64)> {
     let [session_id, generation, code] = token.strip_prefix(PREFIX)?.split('.').collect::<Vec<_>>().try_into().ok()?;
     let sound = app.auth.secrets.is_text_mac(code, PURPOSE, &[session_id.as_bytes(), generation.as_bytes()]);
-    sound.then(|| Some((session_id.to_owned(), generation.parse().ok()?)))?
+    sound.then(|| Some((session_id.into(), generation.parse().ok()?)))?
 }
 
 /// Get new tokens for a session.
@@ -87,7 +88,7 @@ impl From<Problem> for Turned {
     }
 }
 
-async fn turn(app: &App, session_id: &str, generation: i64) -> Result<Tokens, Turned> {
+async fn turn(app: &App, session_id: &SessionId, generation: i64) -> Result<Tokens, Turned> {
     let mut tx = app.db.begin().await?;
     let now = tx.now();
     let found = session::find(&mut tx, session_id).await.map_err(|error| match error {

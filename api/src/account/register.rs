@@ -6,6 +6,7 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::Purpose;
+use muniment_domain::id::{InvestorId, UserId, of};
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{email_link, investor, offering};
@@ -62,7 +63,7 @@ pub enum AccountType {
 pub struct Registered {
     #[serde(flatten)]
     person: Person,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The accepted version of the terms of use.
     accepted_terms_version: Option<String>,
 }
@@ -117,14 +118,14 @@ async fn create(app: &App, body: &Registration, hash: &str) -> Result<Registered
     let role = if body.account_type == AccountType::Issuer { Role::Issuer } else { Role::Investor };
     let issuer_id = match &body.organization_name {
         Some(name) if role == Role::Issuer => {
-            let id = tx.new_id("iss");
+            let id = tx.new_id::<of::Issuer>();
             offering::insert_pending_issuer(&mut tx, &id, name).await?;
             Some(id)
         }
         _ => None,
     };
     let (roles, password_hash) = (Roles::only(role), Some(hash));
-    let (email, name, issuer_id) = (body.email.as_str(), body.name.trim(), issuer_id.as_deref());
+    let (email, name, issuer_id) = (body.email.as_str(), body.name.trim(), issuer_id.as_ref());
     let new = user::New { email, name, roles, status: Status::Active, password_hash, issuer_id };
     let id = user::create(&mut tx, &new).await?;
     let investor_id = match role {
@@ -141,8 +142,8 @@ async fn create(app: &App, body: &Registration, hash: &str) -> Result<Registered
     Ok(Registered { person: Person::of(&person), investor_id, accepted_terms_version })
 }
 
-async fn insert_investor(tx: &mut Tx, user_id: &str, body: &Registration) -> Result<String> {
-    let id = tx.new_id("inv");
+async fn insert_investor(tx: &mut Tx, user_id: &UserId, body: &Registration) -> Result<InvestorId> {
+    let id = tx.new_id::<of::Investor>();
     // ZZ is a user-assigned code of ISO 3166-1: the country is not known yet.
     let country = body.country.as_deref().unwrap_or("ZZ");
     investor::register(tx, &id, user_id, body.name.trim(), country).await?;

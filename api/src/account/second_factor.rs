@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::StatusCode;
 use muniment_domain::db::Tx;
+use muniment_domain::id::UserId;
 use muniment_domain::point::Point;
 use muniment_domain::second_factor::{self, SecondFactor};
 use muniment_domain::{Error, session};
@@ -27,7 +28,7 @@ const PURPOSE: &str = "recovery code";
 const SECRET_BYTES: usize = 20;
 
 /// Whether a code is the app's of now, or a recovery code; either is used up by it.
-pub async fn shows(app: &App, tx: &mut Tx, user_id: &str, code: &str) -> Result<bool> {
+pub async fn shows(app: &App, tx: &mut Tx, user_id: &UserId, code: &str) -> Result<bool> {
     let Some(factor) = second_factor::find(tx, user_id).await?.filter(|factor| factor.confirmed_at.is_some()) else {
         return Ok(false);
     };
@@ -60,7 +61,7 @@ pub fn wrong() -> Problem {
 }
 
 /// The code as its row may have it, of today first: the codes are kept for longer than a secret is in use.
-fn recovery_macs(app: &App, user_id: &str, code: &str) -> Vec<String> {
+fn recovery_macs(app: &App, user_id: &UserId, code: &str) -> Vec<String> {
     let code: String = code.chars().filter(char::is_ascii_alphanumeric).map(|c| c.to_ascii_uppercase()).collect();
     app.auth.secrets.text_macs(PURPOSE, &[user_id.as_bytes(), code.as_bytes()])
 }

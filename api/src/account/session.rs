@@ -3,12 +3,13 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
+use muniment_domain::Error;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{SessionId, of};
 use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
 use muniment_domain::session::{self, Lifetime, New, Session};
 use muniment_domain::user::User;
-use muniment_domain::{Error, id};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -49,7 +50,7 @@ pub struct Tokens {
     refresh_token: String,
     /// The lifetime of the refresh token in seconds.
     refresh_expires_in: i64,
-    session_id: String,
+    session_id: SessionId,
     /// The user.
     user: Person,
 }
@@ -57,8 +58,8 @@ pub struct Tokens {
 /// The tokens of a session.
 pub fn answer(app: &App, session: &Session, user: &User) -> Result<Tokens> {
     let now = app.db.clock().now();
-    let jti = app.db.ids().new_id("jti", now);
-    let token = app.auth.tokens.sign(session, &user.roles, jti, now.timestamp()).map_err(Problem::internal)?;
+    let jti = app.db.ids().new_id::<of::Token>(now);
+    let token = app.auth.tokens.sign(session, &user.roles, jti.into(), now.timestamp()).map_err(Problem::internal)?;
     let until = session.idle_expires_at.min(session.absolute_expires_at);
     Ok(Tokens {
         access_token: token,
@@ -136,8 +137,12 @@ pub async fn list(State(app): State<App>, principal: Principal) -> Result<Json<L
     path = "/v1/auth/sessions/{id}",
     responses((status = 204)),
 )]
-pub async fn end(State(app): State<App>, Path(session_id): Path<String>, principal: Principal) -> Result<StatusCode> {
-    id::check("ses", &session_id)?;
+pub async fn end(
+    State(app): State<App>,
+    Path(session_id): Path<SessionId>,
+    principal: Principal,
+) -> Result<StatusCode> {
+    session_id.check()?;
     let mut tx = app.db.begin().await?;
     let found = session::find(&mut tx, &session_id).await?;
     if found.user_id != principal.0.user_id {
@@ -167,8 +172,7 @@ pub async fn end_others(State(app): State<App>, principal: Principal) -> Result<
 #[derive(Serialize, ToSchema)]
 #[schema(as = Session)]
 pub struct View {
-    #[schema(example = "ses_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: SessionId,
     /// Whether this is the session of the request.
     current: bool,
     #[schema(example = "Ada's laptop")]

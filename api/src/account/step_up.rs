@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::State;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::SessionId;
 use muniment_domain::point::Point;
 use muniment_domain::{second_factor, session, user};
 use serde::{Deserialize, Serialize};
@@ -85,7 +86,7 @@ pub async fn step_up(
 }
 
 /// Notes on the session that the person has just shown this.
-pub async fn note(app: &App, tx: &mut Tx, session_id: &str, amr: &str) -> Result<DateTime<Utc>> {
+pub async fn note(app: &App, tx: &mut Tx, session_id: &SessionId, amr: &str) -> Result<DateTime<Utc>> {
     let until = tx.now() + Duration::seconds(app.auth.config.step_up_seconds);
     session::step_up(tx, session_id, until, amr).await?;
     Ok(until)

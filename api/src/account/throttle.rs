@@ -3,6 +3,7 @@
 
 use muniment_domain::attempt_counter;
 use muniment_domain::db::Tx;
+use muniment_domain::id::UserId;
 use muniment_domain::login_attempt::{self, Outcome};
 use muniment_domain::point::Point;
 use muniment_domain::user::normal_email;
@@ -43,12 +44,12 @@ impl Attempt {
     }
 
     /// Counts an attempt on the password of a user who has a session.
-    pub async fn on_password(app: &App, user_id: &str, origin: &Origin) -> Result<Self> {
+    pub async fn on_password(app: &App, user_id: &UserId, origin: &Origin) -> Result<Self> {
         Self::begin(app, &[(format!("person:{user_id}"), FREE)], None, origin).await
     }
 
     /// Counts an attempt on the codes of a user. A right password does not clear it: a code is short, and who guesses it has the password.
-    pub async fn on_code(app: &App, user_id: &str, origin: &Origin) -> Result<Self> {
+    pub async fn on_code(app: &App, user_id: &UserId, origin: &Origin) -> Result<Self> {
         let network = Some(format!("network:{}", origin.network()));
         Self::begin(app, &[(format!("code:{user_id}"), FREE)], network, origin).await
     }

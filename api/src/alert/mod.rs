@@ -6,6 +6,7 @@ use axum::Json;
 use axum::extract::State;
 use muniment_domain::alert::{self, Pace, Rule};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::point::Point;
 use muniment_domain::webhook::Owner;
 use serde::{Deserialize, Serialize};
@@ -51,7 +52,7 @@ struct RuleBody {
     event_types: Vec<String>,
     /// The offerings whose events are mailed. Null means all.
     #[schema(min_items = 1, max_items = 100, example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    offering_ids: Option<Vec<String>>,
+    offering_ids: Option<Vec<OfferingId>>,
     /// How soon the mail is sent.
     pace: Pace,
 }

@@ -10,6 +10,7 @@ use axum::response::Response;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::api_key::{self, ApiKey, New, Scope};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{ApiKeyId, ApprovalId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role};
@@ -107,13 +108,13 @@ impl Form for NewKeyRequest {
 
 impl ChangeRequest for NewKeyRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        api_key::check_limit(tx, &by.actor, KEYS_MAX).await?;
+        api_key::check_limit(tx, &by.actor.as_str().into(), KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
         let expires_at = self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0);
         if self.of_platform {
             let action = Action::CreateApiKey(Request {
-                user_id: by.actor.clone(),
+                user_id: by.actor.as_str().into(),
                 name: self.name.trim().to_owned(),
                 scopes,
                 allowed_cidrs: self.allowed_cidrs.clone(),
@@ -123,7 +124,7 @@ impl ChangeRequest for NewKeyRequest {
             return approval::ask(app, tx, action, &by).await;
         }
         let new = New {
-            user_id: &by.actor,
+            user_id: &by.actor.as_str().into(),
             name: self.name.trim(),
             scopes: &scopes.join(" "),
             allowed_cidrs: &self.allowed_cidrs.join(" "),
@@ -143,7 +144,7 @@ impl ChangeRequest for NewKeyRequest {
 #[serde(deny_unknown_fields)]
 pub struct Taking {
     #[serde(skip)]
-    approval_id: String,
+    approval_id: ApprovalId,
 }
 
 /// Collect an approved platform API key.
@@ -159,10 +160,10 @@ pub struct Taking {
 )]
 pub async fn take(
     State(app): State<App>,
-    Path(approval_id): Path<String>,
+    Path(approval_id): Path<ApprovalId>,
     submission: Submission<Taking>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "apr", approval_id, submission, |body, id| body.approval_id = id).await
+    idempotency::once_for(&app, approval_id, submission, |body, id| body.approval_id = id).await
 }
 
 impl Form for Taking {
@@ -178,7 +179,7 @@ impl ChangeRequest for Taking {
     }
 }
 
-async fn made(tx: &mut Tx, id: &str, key: String) -> muniment_domain::Result<Answer> {
+async fn made(tx: &mut Tx, id: &ApiKeyId, key: String) -> muniment_domain::Result<Answer> {
     let made = Made { shown: item(&api_key::find(tx, id, Scope::All).await?), key };
     Ok(Answer { status: 201, location: Some("/v1/api-keys".to_owned()), body: json!(made).to_string() })
 }
@@ -210,7 +211,7 @@ pub struct Rotation {
     /// The id from the path.
     #[serde(skip)]
     #[schema(ignore)]
-    id: String,
+    id: ApiKeyId,
 }
 
 /// Replace an API key.
@@ -227,10 +228,10 @@ pub struct Rotation {
 )]
 pub async fn rotate(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<ApiKeyId>,
     submission: Submission<Rotation>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "key", id, submission, |body, id| body.id = id).await
+    idempotency::once_for(&app, id, submission, |body, id| body.id = id).await
 }
 
 impl Form for Rotation {
@@ -245,7 +246,7 @@ impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
-        let staff = user::find(tx, &by.actor).await?.roles.is_staff();
+        let staff = user::find(tx, &by.actor.as_str().into()).await?.roles.is_staff();
         let new = New {
             user_id: &old.user_id,
             name: &old.name,
@@ -281,7 +282,7 @@ pub fn check_overlap(hours: Option<i64>) -> Result<()> {
     path = "/v1/api-keys/{id}",
     responses((status = 204)),
 )]
-pub async fn revoke(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
+pub async fn revoke(State(app): State<App>, Path(id): Path<ApiKeyId>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let found = api_key::find(&mut tx, &id, seen(&principal)).await?;
     api_key::revoke(&mut tx, &found).await?;
@@ -298,7 +299,7 @@ fn seen(principal: &Principal) -> Scope<'_> {
     }
 }
 
-async fn live(tx: &mut Tx, id: &str, owner: &str) -> muniment_domain::Result<ApiKey> {
+async fn live(tx: &mut Tx, id: &ApiKeyId, owner: &str) -> muniment_domain::Result<ApiKey> {
     let found = api_key::find(tx, id, Scope::Own(owner)).await?;
     if found.revoked_at.is_some() || found.expires_at <= tx.now() || found.replaced_by.is_some() {
         let detail = format!("The API key {id} was revoked, replaced or has expired. Create a new one.");

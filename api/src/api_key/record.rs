@@ -1,6 +1,7 @@
 //! An API key in answers.
 
 use muniment_domain::api_key::ApiKey;
+use muniment_domain::id::{ApiKeyId, ApprovalId, UserId};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -10,9 +11,8 @@ use crate::http::instant::Instant;
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApiKey)]
 pub struct View {
-    #[schema(example = "key_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    user_id: String,
+    id: ApiKeyId,
+    user_id: UserId,
     name: String,
     prefix: String,
     scopes: Vec<String>,
@@ -23,7 +23,7 @@ pub struct View {
     revoked_at: Option<Instant>,
     replaced_by: Option<String>,
     /// The approval of a platform key. Null for a key that replaced another one.
-    approval_id: Option<String>,
+    approval_id: Option<ApprovalId>,
     created_at: Instant,
 }
 

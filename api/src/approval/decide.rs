@@ -5,9 +5,10 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::approval::{Approval, Status};
 use muniment_domain::db::Tx;
+use muniment_domain::id::ApprovalId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::user::Roles;
-use muniment_domain::{Code, Error, id};
+use muniment_domain::{Code, Error};
 use muniment_workflows::approval;
 use muniment_workflows::approval::Decision;
 use muniment_workflows::requester::Requester;
@@ -30,14 +31,14 @@ const COMMENT_CHARACTERS_MAX: usize = 2_000;
 /// The path, the headers and the caller of a request.
 #[derive(Clone, Debug, Default)]
 struct Seen {
-    approval_id: String,
+    approval_id: ApprovalId,
     version: i64,
     roles: Option<Roles>,
 }
 
 impl Seen {
-    fn of(approval_id: String, IfMatch(version): IfMatch, principal: &Principal) -> Result<Self> {
-        id::check("apr", &approval_id)?;
+    fn of(approval_id: ApprovalId, IfMatch(version): IfMatch, principal: &Principal) -> Result<Self> {
+        approval_id.check()?;
         Ok(Self { approval_id, version, roles: Some(principal.0.roles.clone()) })
     }
 
@@ -100,7 +101,7 @@ pub struct Cancel {
 )]
 pub async fn approve(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<ApprovalId>,
     principal: Principal,
     version: IfMatch,
     mut submission: Submission<Approve>,
@@ -120,7 +121,7 @@ pub async fn approve(
 )]
 pub async fn reject(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<ApprovalId>,
     principal: Principal,
     version: IfMatch,
     mut submission: Submission<Reject>,
@@ -140,7 +141,7 @@ pub async fn reject(
 )]
 pub async fn cancel(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<ApprovalId>,
     principal: Principal,
     version: IfMatch,
     mut submission: Submission<Cancel>,

@@ -13,6 +13,7 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::approval::{self, Approval, Filter};
 use muniment_domain::db::Tx;
+use muniment_domain::id::ApprovalId;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::requester::Requester;
@@ -81,7 +82,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     path = "/v1/approvals/{id}",
     responses((status = 200, body = record::Full, headers(("ETag")))),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+pub async fn detail(State(app): State<App>, Path(id): Path<ApprovalId>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let found = approval::find_visible(&mut tx, maker(&principal), &id).await?;
     let history = approval::history(&mut tx, &id).await?;

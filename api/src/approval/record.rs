@@ -3,6 +3,7 @@
 use muniment_domain::Result;
 use muniment_domain::approval::{Approval, Status, Transition};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{ApprovalId, BatchId, OfferingId, OperationId};
 use muniment_domain::money::Money;
 use muniment_domain::operation;
 use muniment_workflows::approval::action::Action;
@@ -21,13 +22,12 @@ use crate::http::pages::LIMIT_MAX;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Approval)]
 pub struct Short {
-    #[schema(example = "apr_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: ApprovalId,
     status: Status,
     #[schema(example = "force_transfer")]
     action: String,
     subject: Subject,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     amount: Option<Amount>,
     currency: Option<String>,
     payload_sha256: String,
@@ -37,8 +37,8 @@ pub struct Short {
     /// The person who decided, or `break_glass`. Null for an issuer, like the operations that execute it.
     checker: Option<String>,
     decision_reason: Option<String>,
-    operation_id: Option<String>,
-    batch_id: Option<String>,
+    operation_id: Option<OperationId>,
+    batch_id: Option<BatchId>,
     /// The reason why the approved action could not be executed.
     error: Option<Trouble>,
     created_at: Instant,
@@ -93,8 +93,7 @@ pub struct TransitionView {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ApprovalOperation)]
 pub struct Carried {
-    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OperationId,
     status: operation::Status,
 }
 

@@ -8,6 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_activities::balance::Balance;
 use muniment_domain::approval::{self, Change};
+use muniment_domain::id::{ApprovalId, InvestorId};
 use muniment_domain::investor::{self, Owner};
 use muniment_domain::money;
 use muniment_domain::operation::Kind;
@@ -135,8 +136,7 @@ struct Changed {
     #[schema(example = "0x70997970C51812dc3A010C7d01b50e0d17dc79C8")]
     account: Option<String>,
     /// The investor whose verified wallet the account is. Null if the platform knows none.
-    #[schema(example = "inv_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The legal name of that investor. Masked for auditors.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,
@@ -169,7 +169,7 @@ struct Changed {
 )]
 pub async fn simulation(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<ApprovalId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<View>> {
@@ -194,7 +194,7 @@ struct Holders {
 
 impl Holders {
     /// The id and the name.
-    fn of(&self, account: Option<Address>) -> (Option<String>, Option<String>) {
+    fn of(&self, account: Option<Address>) -> (Option<InvestorId>, Option<String>) {
         let known = account.and_then(|account| self.known.get(&account).cloned());
         known.map(|o| (o.id, if self.masked { masked_name(&o.legal_name) } else { o.legal_name })).unzip()
     }

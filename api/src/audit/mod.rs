@@ -12,6 +12,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::Uri;
 use muniment_domain::audit::{self, ActorKind, ChainProblem, Entry, Filter, Mismatch, Verification};
+use muniment_domain::id::{AuditId, SessionId, of};
 use serde::Serialize;
 use serde_json::{Value, json};
 use utoipa::{IntoParams, ToSchema};
@@ -62,11 +63,11 @@ pub struct Filters {
 pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Listed>> {
     let (page, parameters) = Page::read(&uri, &FILTERS)?;
     let filter = Filter {
-        actor: parameters.id("actor", "usr")?,
+        actor: parameters.id::<of::User>("actor")?.map(Into::into),
         action: parameters.text("action").map(str::to_owned),
         object_id: parameters.text("object").map(str::to_owned),
         created: parameters.created()?,
-        after: parameters.id("after", "aud")?,
+        after: parameters.id("after")?,
     };
     let page = Continued::of(page, filter.after.as_deref());
     let mut tx = app.db.read().await?;
@@ -151,8 +152,7 @@ pub struct View {
 #[schema(as = FlawOfAuditLog)]
 struct Spoilt {
     position: i64,
-    #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: Option<String>,
+    id: Option<AuditId>,
     reason: ChainProblem,
 }
 
@@ -179,13 +179,12 @@ fn shown(verdict: &Verification, tokens: Option<&AccessTokens>, file: Vec<Found>
 #[derive(Serialize, ToSchema)]
 #[schema(as = AuditLine)]
 pub struct EntryView {
-    #[schema(example = "aud_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: AuditId,
     created_at: Instant,
     actor: Option<String>,
     /// The kind of the actor.
     actor_kind: ActorKind,
-    session_id: Option<String>,
+    session_id: Option<SessionId>,
     ip: Option<String>,
     #[schema(example = "user.disabled")]
     action: String,

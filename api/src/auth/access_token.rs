@@ -108,8 +108,8 @@ impl AccessTokens {
         let claims = Claims {
             iss: self.issuer.clone(),
             aud: AUDIENCE.to_owned(),
-            sub: session.user_id.clone(),
-            sid: session.id.clone(),
+            sub: session.user_id.to_string(),
+            sid: session.id.to_string(),
             jti,
             iat: now,
             nbf: now,

@@ -5,6 +5,7 @@ use axum::response::{IntoResponse, Response};
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{Id, IdKind};
 use muniment_domain::idempotency::{self, Answer, Key, KeyState};
 use muniment_domain::point::Point;
 use utoipa::IntoParams;
@@ -139,14 +140,13 @@ async fn attempt<C: Change>(app: &App, sent: &Sent, change: &C, tx: Tx) -> Resul
 }
 
 /// Does so for the object in the path: checks its id and passes it to the body.
-pub async fn once_for<T: ChangeRequest>(
+pub async fn once_for<T: ChangeRequest, K: IdKind>(
     app: &App,
-    prefix: &str,
-    id: String,
+    id: Id<K>,
     mut submission: Submission<T>,
-    name: impl FnOnce(&mut T, String),
+    name: impl FnOnce(&mut T, Id<K>),
 ) -> Result<Response> {
-    muniment_domain::id::check(prefix, &id)?;
+    id.check()?;
     name(&mut submission.body, id);
     once(app, &submission).await
 }

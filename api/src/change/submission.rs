@@ -93,6 +93,6 @@ fn identify(app: &App, parts: &Parts, Principal(principal): Principal, bytes: &[
     let mut codes = codes.iter().map(hex::encode);
     let fingerprint = codes.next().unwrap_or_default();
     // A key acts for its owner: a new API key of the same person finds the answers of the old one.
-    let key = Key { principal: principal.user_id, method, path, key, fingerprint, earlier: codes.collect() };
+    let key = Key { principal: principal.user_id.into(), method, path, key, fingerprint, earlier: codes.collect() };
     Ok(Sent { key, request_id, answers_secret: route.answers_secret })
 }

@@ -2,6 +2,7 @@
 
 use alloy_primitives::B256;
 use clap::Args;
+use muniment_domain::id::LaneId;
 use muniment_workflows::engine::{Engine, Network};
 use muniment_workflows::reconciliation::import::{self, Call, Match, Origin, UnknownCalls};
 
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 pub struct Import {
     /// Id of the lane; `muniment admin lane list` prints it.
     #[arg(value_name = "LANE")]
-    pub lane: String,
+    pub lane: LaneId,
     /// Write what can be imported; without it, nothing changes.
     #[arg(long)]
     pub apply: bool,

@@ -2,6 +2,7 @@
 
 use muniment_domain::audit::{Act, acting};
 use muniment_domain::db::Db;
+use muniment_domain::id::LaneId;
 use muniment_domain::point::Point;
 use muniment_domain::{chain, lane as lanes};
 use muniment_workflows::engine::{Engine, Network, queue};
@@ -58,7 +59,7 @@ async fn list(db: &Db) -> Result<(), Failure> {
     Ok(())
 }
 
-async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<(), Failure> {
+async fn resume(config: &Config, db: Db, lane_id: &LaneId, reason: &str) -> Result<(), Failure> {
     let (engine, chain_id) = engine_of(config, db, lane_id).await?;
     network_of(&engine, chain_id)?;
     acting(Act::host_command("muniment admin lane resume"), lane::resume(&engine, lane_id, ACTOR, reason)).await?;
@@ -67,7 +68,7 @@ async fn resume(config: &Config, db: Db, lane_id: &str, reason: &str) -> Result<
 }
 
 /// An engine that only asks, and the chain of a lane.
-async fn engine_of(config: &Config, db: Db, lane_id: &str) -> Result<(Engine, i64), Failure> {
+async fn engine_of(config: &Config, db: Db, lane_id: &LaneId) -> Result<(Engine, i64), Failure> {
     let chain_id = lanes::find(&mut db.read().await?, lane_id).await?.chain_id;
     Ok((Engine::start(db, config.engine.clone(), chains(config)?).await?, chain_id))
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use muniment_domain::clock::Clock;
 use muniment_domain::event_data;
 use muniment_domain::event_type::CATALOG;
-use muniment_domain::id::Ids;
+use muniment_domain::id::{Ids, of};
 use muniment_domain::webhook::API_VERSION;
 
 use super::forward::{Event, Forward};
@@ -39,7 +39,7 @@ pub async fn run(wanted: &Trigger, production: bool) -> Result<(), Failure> {
     let forward = Forward::new(&wanted.forward_to, wanted.secret.as_deref())?;
     let now = Clock::System.now();
     let event = Event {
-        id: Ids::Random.new_id("evt", now),
+        id: Ids::Random.new_id::<of::Event>(now).into(),
         kind: kind.name.to_owned(),
         timestamp: now.to_rfc3339_opts(SecondsFormat::Millis, true),
         api_version: API_VERSION.to_owned(),

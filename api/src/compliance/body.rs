@@ -2,7 +2,7 @@
 
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
-use muniment_domain::id;
+use muniment_domain::id::{InvestorId, OfferingId};
 use muniment_domain::reason::{ForceReason, Reason};
 use muniment_workflows::compliance::{
     ALL_OFFERINGS, AddressRequest, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest, RedeemRequest,
@@ -33,7 +33,7 @@ macro_rules! bodies {
         #[derive(Debug, Deserialize, ToSchema)]
         #[serde(deny_unknown_fields)]
         pub struct $name {
-            offering_id: String,
+            offering_id: OfferingId,
             $($(#[$attribute])* $field: $type,)*
             reason_code: Reason,
             case_reference: Option<CaseReference>,
@@ -113,7 +113,7 @@ bodies! {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ForceTransfer {
-    offering_id: String,
+    offering_id: OfferingId,
     from: Typed,
     to: Typed,
     partition: Partition,
@@ -129,8 +129,8 @@ pub struct ForceTransfer {
 #[serde(deny_unknown_fields)]
 pub struct Recover {
     /// The offering, or `all`.
-    offering_id: String,
-    investor_id: String,
+    offering_id: OfferingId,
+    investor_id: InvestorId,
     /// The lost wallet.
     lost_address: Typed,
     /// The new wallet: an unused address, or another wallet of the investor, which may hold units.
@@ -162,7 +162,7 @@ impl ComplianceBody for ForceTransfer {
 impl ComplianceBody for Recover {
     fn check(&self) -> Result<()> {
         let offering = if self.offering_id == ALL_OFFERINGS { Ok(()) } else { check_offering_id(&self.offering_id) };
-        let is_id = id::check("inv", &self.investor_id).is_ok();
+        let is_id = self.investor_id.is_sound();
         let investor = check_that(is_id, "/investor_id", "id_format", "The id of an investor looks like inv_01k….");
         Problem::all([offering, investor])
     }

@@ -5,6 +5,7 @@ use axum::extract::{Path, RawQuery};
 use axum::http::{Method, StatusCode};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{OperationId, UserId};
 use muniment_domain::money::Money;
 use muniment_domain::user::Role;
 use serde::Deserialize;
@@ -34,7 +35,7 @@ struct Page {
     open: Option<Full>,
     /// What the open one would do now, or why that is not known. None if it does not wait.
     simulation: Option<std::result::Result<Simulation, String>>,
-    me: String,
+    me: UserId,
     acts: bool,
     now: DateTime<Utc>,
     key: String,
@@ -63,7 +64,7 @@ struct Short {
     reason: Option<String>,
     checker: Option<String>,
     decision_reason: Option<String>,
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
     payload_sha256: String,
     created_at: DateTime<Utc>,
     decided_at: Option<DateTime<Utc>>,
@@ -152,7 +153,7 @@ impl Page {
     }
 
     fn is_mine(&self, short: &Short) -> bool {
-        short.maker == self.me
+        *short.maker == *self.me
     }
 
     fn may_decide(&self, open: &Full) -> bool {

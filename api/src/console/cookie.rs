@@ -3,6 +3,7 @@
 use axum::http::{HeaderMap, HeaderValue, header};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
+use muniment_domain::id::SessionId;
 use muniment_domain::principal;
 
 use crate::access::principal::Principal;
@@ -19,7 +20,7 @@ pub async fn person(app: &App, headers: &HeaderMap) -> Result<Option<Principal>>
     if !app.auth.secrets.is_text_mac(code, SESSION, &[session_id.as_bytes()]) {
         return Ok(None);
     }
-    match principal::by_session(&mut app.db.read().await?, session_id).await {
+    match principal::by_session(&mut app.db.read().await?, &session_id.into()).await {
         Ok(known) => Ok(Some(Principal(known))),
         Err(error) if error.refusal().is_some() => Ok(None),
         Err(error) => Err(error.into()),
@@ -27,7 +28,7 @@ pub async fn person(app: &App, headers: &HeaderMap) -> Result<Option<Principal>>
 }
 
 /// The header that begins a session in this browser.
-pub fn begin(app: &App, session_id: &str) -> HeaderValue {
+pub fn begin(app: &App, session_id: &SessionId) -> HeaderValue {
     let code = app.auth.secrets.text_mac(SESSION, &[session_id.as_bytes()]);
     set(app, SESSION, &format!("{session_id}.{code}"), "")
 }

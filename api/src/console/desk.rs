@@ -5,6 +5,7 @@ use axum::http::request::Parts;
 use axum::http::{HeaderValue, Method, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::id::of;
 use muniment_domain::user::Role;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
@@ -46,8 +47,9 @@ impl Desk {
     pub fn open(console: Console, person: Principal, parts: &Parts, caller: Caller) -> Result<Self> {
         let app = &console.app;
         let (now, session) = (app.db.clock().now(), person.session()?);
-        let jti = app.db.ids().new_id("jti", now);
-        let token = app.auth.tokens.sign(session, &person.0.roles, jti, now.timestamp()).map_err(Problem::internal)?;
+        let jti = app.db.ids().new_id::<of::Token>(now);
+        let token =
+            app.auth.tokens.sign(session, &person.0.roles, jti.into(), now.timestamp()).map_err(Problem::internal)?;
         let at = parts.uri.path_and_query().map_or("/console", |target| target.as_str()).to_owned();
         let said = cookie::said(app, &parts.headers);
         let answers = parts.method.is_safe().then(Answers::default);
@@ -77,7 +79,7 @@ impl Desk {
 
     /// A key that makes all clicks on one form one change.
     pub fn key(&self) -> String {
-        self.console.app.db.ids().new_id("con", self.now())
+        self.console.app.db.ids().new_id::<of::ConsoleRequest>(self.now()).into()
     }
 
     /// Reads something of the API. A page that changes nothing reads it once, however often it is asked for.

@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::UserId;
 use muniment_domain::user::Role;
 use serde::Deserialize;
 
@@ -64,7 +65,7 @@ struct Key {
     name: String,
     prefix: String,
     scopes: Vec<String>,
-    user_id: String,
+    user_id: UserId,
     expires_at: DateTime<Utc>,
     revoked_at: Option<DateTime<Utc>>,
     replaced_by: Option<String>,

@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::IssuerId;
 use serde::Deserialize;
 
 use crate::console::act::{self, ADMINS, Act, Thing, Touch};
@@ -74,7 +75,7 @@ struct Person {
     status: String,
     email_verified: bool,
     pii_read: bool,
-    issuer_id: Option<String>,
+    issuer_id: Option<IssuerId>,
     created_at: DateTime<Utc>,
 }
 

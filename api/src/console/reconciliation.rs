@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::OfferingId;
 use serde::Deserialize;
 
 use crate::console::act::{self, Act, Thing};
@@ -38,7 +39,7 @@ const START: Act = Act::post(
 struct Run {
     id: String,
     status: String,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     at_block: Option<i64>,
     finding_count: i64,
     error: Option<String>,

@@ -5,6 +5,7 @@ use axum::extract::{Query, Request, State};
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
 use axum::response::Response;
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::id::SessionId;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -144,6 +145,7 @@ fn asked(app: &App, form: &Form, step: Step, problem: Option<&Problem>) -> Respo
 /// The session of this browser has begun.
 fn opened(app: &App, form: &Form, reply: &Reply) -> Result<Response> {
     let session_id = reply.body["session_id"].as_str().ok_or_else(|| Problem::internal("a login without a session"))?;
+    let session_id = &SessionId::from(session_id);
     let next = form.given("next").filter(|path| is_ours(path)).unwrap_or("/console");
     let kept = form.carried();
     let mut response = if kept.is_empty() { away(next) } else { go_on(app, session_id, next, kept) };
@@ -156,7 +158,7 @@ fn opened(app: &App, form: &Form, reply: &Reply) -> Result<Response> {
 }
 
 /// The form that was under way, for the person to look at and send. Nothing is sent by itself.
-fn go_on(app: &App, session_id: &str, action: &str, kept: Vec<(String, String)>) -> Response {
+fn go_on(app: &App, session_id: &SessionId, action: &str, kept: Vec<(String, String)>) -> Response {
     let until: DateTime<Utc> = app.db.clock().now() + Duration::seconds(app.auth.config.csrf_seconds);
     let csrf = csrf::issue(&app.auth.secrets, session_id, until, app.db.ids().bytes());
     let frame = Frame { csrf, ..Frame::outside(app, "Go on") };

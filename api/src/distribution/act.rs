@@ -6,7 +6,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
-use muniment_domain::id;
+use muniment_domain::id::DistributionId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_workflows::approval::action::Action;
@@ -43,7 +43,7 @@ enum Move {
 
 /// A move of one distribution by one caller.
 struct DistributionMove {
-    id: String,
+    id: DistributionId,
     scope: Scope,
     kind: Move,
 }
@@ -84,12 +84,12 @@ pub struct Audit {
 /// Makes the move that the body describes.
 async fn act<T: Sync>(
     app: &App,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     by: &Principal,
     submission: &Submission<T>,
     kind: impl FnOnce(&T) -> Result<Move>,
 ) -> Result<Response> {
-    id::check("dist", &id)?;
+    id.check()?;
     let change = DistributionMove { id, scope: running(by), kind: kind(&submission.body)? };
     idempotency::perform(app, submission, &change).await
 }
@@ -107,7 +107,7 @@ async fn act<T: Sync>(
 )]
 pub async fn snapshot(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -125,7 +125,7 @@ pub async fn snapshot(
 )]
 pub async fn calculate(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -145,7 +145,7 @@ pub async fn calculate(
 )]
 pub async fn submit(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -163,7 +163,7 @@ pub async fn submit(
 )]
 pub async fn cancel(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<RequiredReason>,
 ) -> Result<Response> {
@@ -183,7 +183,7 @@ pub async fn cancel(
 )]
 pub async fn reclaim(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<RequiredReason>,
 ) -> Result<Response> {
@@ -203,7 +203,7 @@ pub async fn reclaim(
 )]
 pub async fn declare_audit(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<DistributionId>,
     principal: Principal,
     submission: Submission<Audit>,
 ) -> Result<Response> {
@@ -251,7 +251,7 @@ impl Change for DistributionMove {
     }
 
     async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
-        let (id, scope) = (self.id.as_str(), &self.scope);
+        let (id, scope) = (&self.id, &self.scope);
         let (status, d) = match &self.kind {
             Move::Snapshot => (202, moves::request_snapshot(tx, scope, id, &by).await?),
             Move::Calculate => (200, moves::calculate(tx, &app.settings, scope, id, &by).await?),

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DistributionId, EntitlementId};
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::payout::claim;
 use muniment_workflows::requester::Requester;
@@ -26,12 +27,12 @@ use crate::http::error::{Problem, Result};
 pub struct Body {
     /// The entitlements to claim. By default, all that the contract withholds and that can be paid now.
     #[schema(max_items = 1000, example = json!(["ent_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    entitlement_ids: Option<Vec<String>>,
+    entitlement_ids: Option<Vec<EntitlementId>>,
     /// The reason.
     #[schema(max_length = 2000)]
     reason: String,
     #[serde(skip)]
-    distribution_id: String,
+    distribution_id: DistributionId,
 }
 
 /// Claim what the distributor contract withholds.
@@ -48,10 +49,10 @@ pub struct Body {
 )]
 pub async fn claim_withheld(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "dist", id, submission, |body, id| body.distribution_id = id).await
+    idempotency::once_for(&app, id, submission, |body, id| body.distribution_id = id).await
 }
 
 impl Form for Body {

@@ -6,8 +6,9 @@ use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DistributionId, EntitlementId};
 use muniment_domain::idempotency::Answer;
-use muniment_domain::{entitlement as rows, id, offering};
+use muniment_domain::{entitlement as rows, offering};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::payout::entitlement::{self, Request};
 use muniment_workflows::requester::Requester;
@@ -47,7 +48,7 @@ pub enum View {
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
@@ -80,14 +81,19 @@ pub struct Body {
     #[schema(max_length = 2000)]
     reason: String,
     #[serde(skip)]
-    asked: Option<(Act, String, String)>,
+    asked: Option<(Act, DistributionId, EntitlementId)>,
 }
 
-type Named = Path<(String, String)>;
+type Named = Path<(DistributionId, EntitlementId)>;
 
-async fn act(app: &App, act: Act, ids: (String, String), mut submission: Submission<Body>) -> Result<Response> {
-    id::check("dist", &ids.0)?;
-    id::check("ent", &ids.1)?;
+async fn act(
+    app: &App,
+    act: Act,
+    ids: (DistributionId, EntitlementId),
+    mut submission: Submission<Body>,
+) -> Result<Response> {
+    ids.0.check()?;
+    ids.1.check()?;
     submission.body.asked = Some((act, ids.0, ids.1));
     idempotency::once(app, &submission).await
 }

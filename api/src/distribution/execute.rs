@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::Status;
-use muniment_domain::id;
+use muniment_domain::id::DistributionId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_workflows::payout;
@@ -27,8 +27,7 @@ use crate::operation;
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionPaying)]
 pub struct ExecutedDistribution {
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: DistributionId,
     status: Status,
     version: i64,
     operations: Vec<operation::Short>,
@@ -47,15 +46,15 @@ pub struct ExecutedDistribution {
 )]
 pub async fn execute(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
-    id::check("dist", &id)?;
+    id.check()?;
     idempotency::perform(&app, &submission, &Execute { id: &id }).await
 }
 
 struct Execute<'a> {
-    id: &'a str,
+    id: &'a DistributionId,
 }
 
 impl Change for Execute<'_> {

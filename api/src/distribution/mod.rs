@@ -18,8 +18,9 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Filter, Kind, Scope};
+use muniment_domain::id::{DistributionId, OfferingId};
 use muniment_domain::user::Role;
-use muniment_domain::{Code, Error, id, offering};
+use muniment_domain::{Code, Error, offering};
 use serde::Serialize;
 use utoipa::{IntoParams, ToSchema};
 
@@ -84,8 +85,7 @@ pub struct Filters {
     #[param(example = "approved")]
     status: Option<String>,
     /// Only distributions of this offering.
-    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// Only this kind of income.
     #[param(inline, rename = "type")]
     kind: Option<Kind>,
@@ -110,10 +110,10 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     let (page, parameters) = Page::read(&uri, &FILTERS)?;
     let filter = Filter {
         statuses: parameters.words("status")?,
-        offering_id: parameters.id("offering_id", "off")?,
+        offering_id: parameters.id("offering_id")?,
         kind: parameters.word("type")?,
         created: parameters.created()?,
-        after: parameters.id("after", "dist")?,
+        after: parameters.id("after")?,
         ..Filter::default()
     };
     let (mut tx, scope) = (app.db.read().await?, seeing(&principal));
@@ -143,7 +143,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 )]
 pub async fn detail(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Response> {
@@ -158,14 +158,14 @@ pub async fn detail(
 /// Adds the offering to each distribution, if the request asks for it.
 async fn expand(tx: &mut Tx, parameters: &Parameters, views: &mut [View]) -> Result<()> {
     let mut facts: Vec<_> = views.iter_mut().map(View::facts).collect();
-    let offerings = brief::expanded(tx, parameters, facts.iter().map(|facts| facts.offering_id.as_str())).await?;
+    let offerings = brief::expanded(tx, parameters, facts.iter().map(|facts| &facts.offering_id)).await?;
     facts.iter_mut().for_each(|facts| facts.offering = offerings.get(&facts.offering_id).cloned());
     Ok(())
 }
 
 /// The distribution with this id, which may be malformed.
-async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<Distribution> {
-    id::check("dist", id)?;
+async fn find(tx: &mut Tx, scope: &Scope, id: &DistributionId) -> muniment_domain::Result<Distribution> {
+    id.check()?;
     distribution::find(tx, scope, id).await
 }
 
@@ -177,7 +177,7 @@ async fn shown(tx: &mut Tx, scope: &Scope, d: &Distribution) -> muniment_domain:
             View::Org(Box::new(record::org(tx, d, &of).await?))
         }
         Scope::Own { user_id, .. } => {
-            View::Own(Box::new(record::own(tx, d, &of, user_id.as_deref().unwrap_or_default()).await?))
+            View::Own(Box::new(record::own(tx, d, &of, &user_id.clone().unwrap_or_default()).await?))
         }
     })
 }

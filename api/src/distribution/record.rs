@@ -3,6 +3,7 @@
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Status};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Listed, Totals};
+use muniment_domain::id::{ApprovalId, DistributionId, EntitlementId, InvestorId, OfferingId, OperationId, UserId};
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::Offering;
 use muniment_domain::snapshot::{self, Snapshot};
@@ -20,9 +21,8 @@ use crate::offering::brief;
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionFacts)]
 pub struct Facts {
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    pub offering_id: String,
+    id: DistributionId,
+    pub offering_id: OfferingId,
     offering_name: String,
     /// The offering. Only with `expand=offering`.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -139,8 +139,7 @@ struct DistributionTotals {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PayoutOperation)]
 struct PayoutOperation {
-    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OperationId,
     status: operation::Status,
     /// The number of payees.
     recipient_count: i64,
@@ -150,8 +149,7 @@ struct PayoutOperation {
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionApproval)]
 struct PendingApproval {
-    #[schema(example = "apr_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: ApprovalId,
     status: approval::Status,
 }
 
@@ -224,7 +222,7 @@ pub struct Own {
 }
 
 /// The part of one investor.
-pub async fn own(tx: &mut Tx, d: &Distribution, of: &Offering, user_id: &str) -> Result<Own> {
+pub async fn own(tx: &mut Tx, d: &Distribution, of: &Offering, user_id: &UserId) -> Result<Own> {
     let snapshot = snapshot::find(tx, &d.id).await?;
     let found = entitlement::of_user(tx, &d.id, user_id).await?;
     Ok(Own {
@@ -286,10 +284,8 @@ fn sums(d: &Distribution, t: &Totals) -> DistributionTotals {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OwnEntitlement)]
 pub struct Part {
-    #[schema(example = "ent_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    distribution_id: String,
+    id: EntitlementId,
+    distribution_id: DistributionId,
     wallet_address: Typed,
     /// The address that is paid. It differs from the wallet after a recovery.
     payee_address: Typed,
@@ -318,11 +314,11 @@ pub struct Part {
 pub struct Line {
     #[serde(flatten)]
     part: Part,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// A note of the operator.
     #[schema(example = "The bank asks for the tax form.")]
     note: Option<String>,
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
     version: i64,
 }
 
@@ -340,7 +336,7 @@ pub struct OrgLine {
 #[derive(Serialize, ToSchema)]
 #[schema(as = EntitledHolder)]
 struct Holder {
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The name of the holder.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::{DistributionId, EntitlementId, Id};
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::payout::reissue;
@@ -30,11 +30,11 @@ const NAMED_MAX: usize = 1_000;
 pub struct Body {
     /// The entitlements to pay. By default, those whose payment was abandoned or that were released since.
     #[schema(max_items = 1000, example = json!(["ent_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    entitlement_ids: Option<Vec<String>>,
+    entitlement_ids: Option<Vec<EntitlementId>>,
     #[schema(max_length = 2000)]
     reason: String,
     #[serde(skip)]
-    distribution_id: String,
+    distribution_id: DistributionId,
 }
 
 /// Request a new payment of all unpaid entitlements.
@@ -48,18 +48,22 @@ pub struct Body {
     responses((status = 202, body = Asked)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress", "wallet_required"]))),
 )]
-pub async fn reissue(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    idempotency::once_for(&app, "dist", id, submission, |body, id| body.distribution_id = id).await
+pub async fn reissue(
+    State(app): State<App>,
+    Path(id): Path<DistributionId>,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    idempotency::once_for(&app, id, submission, |body, id| body.distribution_id = id).await
 }
 
 /// Checks the ids of named entitlements. None means all.
-pub fn check_named(ids: Option<&[String]>) -> Result<()> {
+pub fn check_named(ids: Option<&[EntitlementId]>) -> Result<()> {
     let Some(named) = ids else { return Ok(()) };
     if !(1..=NAMED_MAX).contains(&named.len()) {
         let detail = format!("Name 1 to {NAMED_MAX} entitlements, or leave the field out for all.");
         return Err(Problem::field("/entitlement_ids", "count_out_of_range", detail));
     }
-    if named.iter().any(|id| id::check("ent", id).is_err()) {
+    if !named.iter().all(Id::is_sound) {
         let detail = "The id of an entitlement looks like ent_01k….";
         return Err(Problem::field("/entitlement_ids", "id_format", detail));
     }

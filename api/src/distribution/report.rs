@@ -8,6 +8,7 @@ use axum::response::{IntoResponse, Response};
 use muniment_domain::column::Hex;
 use muniment_domain::distribution::{Distribution, Scope};
 use muniment_domain::entitlement::{self, Reported};
+use muniment_domain::id::DistributionId;
 use muniment_domain::{money, offering};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -37,7 +38,7 @@ const COLUMNS: &str = "entitlement_id,investor_id,legal_name,wallet_address,paye
 )]
 pub async fn report(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DistributionId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Response> {
@@ -110,8 +111,8 @@ fn table(d: &Distribution, decimals: u32, lines: &[Reported]) -> String {
     for line in lines {
         let e = &line.entitlement;
         let fields = [
-            e.id.clone(),
-            e.investor_id.clone().unwrap_or_default(),
+            e.id.to_string(),
+            e.investor_id.as_deref().unwrap_or_default().to_owned(),
             line.legal_name.clone().unwrap_or_default(),
             e.wallet_address.0.to_checksum(None),
             e.payee_address.0.to_checksum(None),

@@ -1,13 +1,12 @@
 //! Ids in bodies, and the paths of the objects behind them.
 
-use muniment_domain::id;
+use muniment_domain::id::OfferingId;
 
-use crate::http::error::{Problem, Result};
+use crate::http::error::{Result, check_that};
 
 /// An id that cannot be one is a misfit of the body, not a missing thing.
-pub fn check_offering_id(text: &str) -> Result<()> {
-    id::check("off", text)
-        .map_err(|_| Problem::field("/offering_id", "id_format", "The id of an offering looks like off_01k…."))
+pub fn check_offering_id(id: &OfferingId) -> Result<()> {
+    check_that(id.is_sound(), "/offering_id", "id_format", "The id of an offering looks like off_01k….")
 }
 
 /// The path of the thing with this id, by the prefix of the id.

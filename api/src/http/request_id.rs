@@ -4,6 +4,7 @@ use axum::extract::FromRequestParts;
 use axum::http::HeaderMap;
 use axum::http::request::Parts;
 use muniment_domain::db::Db;
+use muniment_domain::id::of;
 
 use crate::http::error::{Problem, Result};
 
@@ -21,7 +22,7 @@ impl RequestId {
     // Not `tower_http::request_id`: it keeps any id that the caller sends, so an id could forge a log line.
     pub fn of(headers: &HeaderMap, db: &Db) -> Self {
         let given = headers.get(HEADER).and_then(|value| value.to_str().ok()).filter(|text| is_sound(text));
-        Self(given.map_or_else(|| db.ids().new_id("req", db.clock().now()), str::to_owned))
+        Self(given.map_or_else(|| db.ids().new_id::<of::HttpRequest>(db.clock().now()).into(), str::to_owned))
     }
 }
 

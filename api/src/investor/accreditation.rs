@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Accreditation, AccreditationDecision};
 use muniment_workflows::requester::Requester;
@@ -34,14 +35,14 @@ pub struct Body {
     /// When the accreditation expires. Required for an accredited investor.
     expires_at: Option<Instant>,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// The result of an accreditation decision.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Accreditation)]
 pub struct Found {
-    investor_id: String,
+    investor_id: InvestorId,
     status: Accreditation,
     #[schema(example = "net_worth")]
     basis: Option<String>,
@@ -63,10 +64,10 @@ pub struct Found {
 )]
 pub async fn accredit(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Body {

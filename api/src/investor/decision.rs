@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{Level, Move, Screening};
 use muniment_workflows::investor::kyc::{self, Decision};
@@ -46,7 +47,7 @@ pub struct Body {
     high_risk: bool,
     accreditation: Option<Accreditation>,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// A decision of a reviewer.
@@ -98,10 +99,10 @@ struct Accreditation {
 )]
 pub async fn decide(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Body {

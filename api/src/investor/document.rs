@@ -5,6 +5,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DocumentId, InvestorId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::document::{self, Document, DocumentKind};
 use muniment_workflows::requester::Requester;
@@ -25,9 +26,8 @@ use crate::http::instant::Instant;
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorDocument)]
 pub struct View {
-    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    investor_id: String,
+    id: DocumentId,
+    investor_id: InvestorId,
     kind: DocumentKind,
     #[schema(example = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08")]
     sha256: String,
@@ -51,7 +51,7 @@ impl From<Document> for View {
 
 /// List the documents of an investor.
 #[utoipa::path(get, path = "/v1/investors/{id}/documents", responses((status = 200, body = Listed)))]
-pub async fn list(State(app): State<App>, Path(id): Path<String>) -> Result<Json<Listed>> {
+pub async fn list(State(app): State<App>, Path(id): Path<InvestorId>) -> Result<Json<Listed>> {
     let mut tx = app.db.read().await?;
     let data = document::list(&mut tx, &id).await?.into_iter().map(View::from).collect();
     Ok(Json(Listed { data }))
@@ -65,7 +65,7 @@ pub struct Paper {
     kind: DocumentKind,
     sha256: Digest,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// Record a document of an investor.
@@ -81,10 +81,10 @@ pub struct Paper {
 )]
 pub async fn add(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Paper>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Paper {

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::investor::erasure::Request;
@@ -26,7 +27,7 @@ pub struct Body {
     #[schema(min_length = 1, max_length = 500)]
     reason: String,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// Request the erasure of an investor's personal data.
@@ -42,10 +43,10 @@ pub struct Body {
 )]
 pub async fn erase(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Body {

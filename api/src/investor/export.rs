@@ -7,6 +7,7 @@ use axum::Json;
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
+use muniment_domain::id::KycCaseId;
 use muniment_domain::investor::{self, document};
 use muniment_domain::kyc::{self, Case};
 use muniment_domain::login_attempt::{self, LoginAttempt};
@@ -82,8 +83,7 @@ pub struct Export {
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycCaseKept)]
 struct Handed {
-    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: KycCaseId,
     level: investor::Level,
     /// The reference at the identity provider.
     #[schema(example = json!(null))]

@@ -7,6 +7,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, NaiveDate, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, KycCaseId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Level, of_user};
 use muniment_domain::kyc::{Case, NewCase, SealedCase, sealed_cases};
@@ -77,9 +78,8 @@ struct Data {
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycCase)]
 pub struct Handed {
-    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    case_id: String,
-    investor_id: String,
+    case_id: KycCaseId,
+    investor_id: InvestorId,
     kyc: KycView,
 }
 
@@ -87,7 +87,7 @@ pub struct Handed {
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycReview)]
 pub struct Review {
-    investor_id: String,
+    investor_id: InvestorId,
     /// The submissions, newest first.
     cases: Vec<Reviewed>,
 }
@@ -96,8 +96,7 @@ pub struct Review {
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycCaseReviewed)]
 struct Reviewed {
-    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: KycCaseId,
     level: Level,
     /// The reference at the identity provider, which then has the data.
     #[schema(example = json!(null))]
@@ -116,7 +115,7 @@ struct Reviewed {
     responses((status = 200, body = Review)),
     extensions(("x-codes" = json!(["unknown_parameter"]))),
 )]
-pub async fn review(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Review>> {
+pub async fn review(State(app): State<App>, Path(id): Path<InvestorId>, uri: Uri) -> Result<Json<Review>> {
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let owner = investor::find(&mut tx, &id).await?.id;
@@ -137,7 +136,7 @@ fn unsealed(app: &App, owner: &str, sealed: &str) -> Option<Data> {
     serde_json::from_slice(&plain).ok()
 }
 
-fn unreadable(case_id: &str) -> Problem {
+fn unreadable(case_id: &KycCaseId) -> Problem {
     Problem::internal(format!("the data of {case_id} cannot be decrypted: auth.key_file is another one"))
 }
 
@@ -169,7 +168,7 @@ impl Form for Papers {
 
 impl ChangeRequest for Papers {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let owner = of_user(tx, &by.actor).await?.id;
+        let owner = of_user(tx, &by.actor.as_str().into()).await?.id;
         let sealed = self.data.as_ref().map(|data| sealed(app, &owner, data)).transpose()?;
         let new = NewCase {
             level: self.level,

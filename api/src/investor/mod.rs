@@ -20,6 +20,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
+use muniment_domain::id::InvestorId;
 use muniment_domain::investor::{self, Filter};
 use utoipa::IntoParams;
 
@@ -76,7 +77,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     path = "/v1/investors/{id}",
     responses((status = 200, body = ForStaff, headers(("ETag" = String)))),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+pub async fn detail(State(app): State<App>, Path(id): Path<InvestorId>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let i = investor::find(&mut tx, &id).await?;
     let body = record::for_staff(&mut tx, &i, principal.0.is_masked()).await?;

@@ -7,6 +7,7 @@ use axum::extract::{Path, State};
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::entitlement::HoldReason;
+use muniment_domain::id::{DistributionId, InvestorId, OfferingId, SubscriptionId};
 use muniment_domain::money::{self, Money};
 use muniment_domain::portfolio::{self, Commitment, Income, Payment, Position, Purchases};
 use muniment_domain::subscription::Status;
@@ -31,7 +32,7 @@ const STALE_SECONDS: i64 = 60;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Portfolio)]
 pub struct View {
-    investor_id: String,
+    investor_id: InvestorId,
     as_of: Instant,
     /// The currency of the totals. Null if there are several currencies.
     currency: Option<String>,
@@ -83,7 +84,7 @@ struct InCurrency {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioHolding)]
 struct Holding {
-    offering_id: String,
+    offering_id: OfferingId,
     offering_name: String,
     token_address: Typed,
     chain_id: i64,
@@ -125,8 +126,8 @@ struct Lock {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioCommitment)]
 struct Pending {
-    subscription_id: String,
-    offering_id: String,
+    subscription_id: SubscriptionId,
+    offering_id: OfferingId,
     offering_name: String,
     status: Status,
     amount: Amount,
@@ -137,9 +138,8 @@ struct Pending {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PortfolioPayment)]
 pub struct Paid {
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    distribution_id: String,
-    offering_id: String,
+    distribution_id: DistributionId,
+    offering_id: OfferingId,
     offering_name: String,
     #[serde(rename = "type")]
     kind: distribution::Kind,
@@ -175,7 +175,7 @@ struct Sync {
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["forbidden"]))),
 )]
-pub async fn read(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<View>> {
+pub async fn read(State(app): State<App>, Path(id): Path<InvestorId>, principal: Principal) -> Result<Json<View>> {
     let mut tx = app.db.read().await?;
     if !principal.is_staff() {
         let own = muniment_domain::principal::investor_of(&mut tx, &principal.0.user_id).await?;

@@ -2,6 +2,9 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{
+    AccreditationId, InvestorId, KycCaseId, KycDecisionId, OfferingId, SubscriptionId, TaxRateId, UserId,
+};
 use muniment_domain::investment_limit::Limit;
 use muniment_domain::investor::{self, Investor, Kind, Level, Move, Screening, Status, StoredAccreditation, TaxForm};
 use muniment_domain::kyc::{self, Decision};
@@ -20,9 +23,8 @@ use crate::http::instant::Instant;
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorFacts)]
 pub struct Facts {
-    #[schema(example = "inv_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    user_id: Option<String>,
+    id: InvestorId,
+    user_id: Option<UserId>,
     #[serde(rename = "type")]
     kind: Kind,
     /// The legal name. Masked for auditors.
@@ -121,8 +123,7 @@ struct Taxes {
 #[derive(Serialize, ToSchema)]
 #[schema(as = TaxDecision)]
 struct TaxDecided {
-    #[schema(example = "txd_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: TaxRateId,
     #[schema(example = "15.00")]
     withholding_rate: String,
     #[schema(example = "treaty")]
@@ -151,7 +152,7 @@ struct Limits {
 #[derive(Serialize, ToSchema)]
 #[schema(as = InvestorLimitRemaining)]
 struct Remaining {
-    offering_id: String,
+    offering_id: OfferingId,
     /// What is left.
     remaining: Amount,
 }
@@ -182,10 +183,8 @@ pub struct ForStaff {
 #[derive(Serialize, ToSchema)]
 #[schema(as = KycDecision)]
 struct Decided {
-    #[schema(example = "kyd_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    #[schema(example = "kyc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    case_id: Option<String>,
+    id: KycDecisionId,
+    case_id: Option<KycCaseId>,
     decision: Move,
     from: Status,
     to: Status,
@@ -206,8 +205,7 @@ struct Decided {
 #[derive(Serialize, ToSchema)]
 #[schema(as = AccreditationFinding)]
 struct AccreditationFound {
-    #[schema(example = "acr_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: AccreditationId,
     status: investor::Accreditation,
     #[schema(example = "net_worth")]
     basis: String,
@@ -223,7 +221,7 @@ struct AccreditationFound {
 #[derive(Serialize, ToSchema)]
 #[schema(as = FreezeProposal)]
 struct Proposed {
-    offering_id: String,
+    offering_id: OfferingId,
     address: Typed,
 }
 
@@ -259,11 +257,12 @@ async fn limits(tx: &mut Tx, i: &Investor, masked: bool) -> Result<Limits> {
     if masked || i.is_accredited(tx.now()) {
         return Ok(Limits { reg_cf_remaining: None, reg_a_t2_per_offering: None, reg_a_t2_remaining: None });
     }
-    let left = Limit::CrowdfundingYear.of(i.means) - subscription::crowdfunding_total(tx, &i.id, "").await?;
+    let left = Limit::CrowdfundingYear.of(i.means)
+        - subscription::crowdfunding_total(tx, &i.id, &SubscriptionId::default()).await?;
     let each = Limit::TenthOfEach.of(i.means);
     let used = subscription::regulation_a_totals(tx, &i.id).await?;
     let remaining =
-        |(offering_id, used): (String, i64)| Remaining { offering_id, remaining: amount((each - used).max(0)) };
+        |(offering_id, used): (OfferingId, i64)| Remaining { offering_id, remaining: amount((each - used).max(0)) };
     Ok(Limits {
         reg_cf_remaining: Some(amount(left.max(0))),
         reg_a_t2_per_offering: Some(amount(each)),

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::Screening;
 use muniment_domain::kyc::Cause;
@@ -33,7 +34,7 @@ pub struct Stop {
     reason_code: Cause,
     evidence_sha256: Option<Digest>,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// Suspend an investor.
@@ -49,10 +50,10 @@ pub struct Stop {
 )]
 pub async fn suspend(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Stop>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Stop {
@@ -80,7 +81,7 @@ pub struct Return {
     evidence_sha256: Digest,
     screening: Option<Screening>,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// Request the end of an investor's suspension.
@@ -96,10 +97,10 @@ pub struct Return {
 )]
 pub async fn reinstate(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Return>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Return {

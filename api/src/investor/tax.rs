@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Rate};
 use muniment_workflows::requester::Requester;
@@ -35,14 +36,14 @@ pub struct Body {
     basis: String,
     evidence_sha256: Digest,
     #[serde(skip)]
-    investor_id: String,
+    investor_id: InvestorId,
 }
 
 /// The new withholding rate.
 #[derive(Serialize, ToSchema)]
 #[schema(as = Withholding)]
 pub struct Set<'a> {
-    investor_id: &'a str,
+    investor_id: &'a InvestorId,
     withholding_rate: Amount,
     #[schema(example = "treaty")]
     basis: &'a str,
@@ -61,10 +62,10 @@ pub struct Set<'a> {
 )]
 pub async fn withhold(
     State(app): State<App>,
-    Path(investor_id): Path<String>,
+    Path(investor_id): Path<InvestorId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "inv", investor_id, submission, |body, id| body.investor_id = id).await
+    idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
 impl Form for Body {

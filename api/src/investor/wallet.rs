@@ -7,6 +7,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{OfferingId, WalletId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, WalletFreeze};
 use muniment_domain::point::Point;
@@ -39,8 +40,7 @@ const SIGNATURE_BYTES_MAX: usize = 4096;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Wallet)]
 pub struct View {
-    #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: WalletId,
     address: Typed,
     /// The kind of chain (CAIP-2).
     #[schema(example = "eip155")]
@@ -58,7 +58,7 @@ pub struct View {
     successor: Option<Typed>,
     /// The offerings in whose token the wallet is frozen.
     #[schema(example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    frozen_on: Vec<String>,
+    frozen_on: Vec<OfferingId>,
     created_at: Instant,
 }
 
@@ -116,8 +116,7 @@ pub struct Named {
 #[derive(Serialize, ToSchema)]
 #[schema(as = ClaimedWallet)]
 pub struct Asked {
-    #[schema(example = "wal_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: WalletId,
     address: Typed,
     #[schema(example = "the cold one")]
     label: Option<String>,
@@ -169,7 +168,7 @@ impl Form for Named {
 
 impl ChangeRequest for Named {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let i = investor::of_user(tx, &by.actor).await?;
+        let i = investor::of_user(tx, &by.actor.as_str().into()).await?;
         let claim = Claim {
             investor_id: &i.id,
             address: self.address.0,
@@ -217,7 +216,7 @@ pub struct Signed {
 )]
 pub async fn verify(
     State(app): State<App>,
-    Path(wallet_id): Path<String>,
+    Path(wallet_id): Path<WalletId>,
     principal: Principal,
     Input(body): Input<Signed>,
 ) -> Result<Json<View>> {
@@ -243,7 +242,11 @@ pub async fn verify(
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn prefer(State(app): State<App>, Path(wallet_id): Path<String>, principal: Principal) -> Result<Json<View>> {
+pub async fn prefer(
+    State(app): State<App>,
+    Path(wallet_id): Path<WalletId>,
+    principal: Principal,
+) -> Result<Json<View>> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     let preferred = wallet_claim::set_default(&mut tx, &i.id, &wallet_id).await?;
@@ -259,7 +262,11 @@ pub async fn prefer(State(app): State<App>, Path(wallet_id): Path<String>, princ
     responses((status = 204)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn remove(State(app): State<App>, Path(wallet_id): Path<String>, principal: Principal) -> Result<StatusCode> {
+pub async fn remove(
+    State(app): State<App>,
+    Path(wallet_id): Path<WalletId>,
+    principal: Principal,
+) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let i = investor::of_user(&mut tx, &principal.0.user_id).await?;
     wallet_claim::remove(&mut tx, &i.id, &wallet_id).await?;

@@ -6,6 +6,7 @@ use axum::http::{StatusCode, Uri};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{IssuerId, UserId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::member as domain;
 use muniment_domain::point::Point;
@@ -31,8 +32,7 @@ use crate::issuer;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Member)]
 pub struct View {
-    #[schema(example = "usr_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: UserId,
     /// The e-mail address. Masked for auditors.
     email: String,
     /// The name. Masked for auditors.
@@ -57,7 +57,7 @@ fn item(user: &User) -> View {
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<IssuerId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
@@ -83,7 +83,7 @@ pub struct Invitation {
     #[schema(min_length = 1, max_length = 120)]
     name: String,
     #[serde(skip)]
-    issuer_id: String,
+    issuer_id: IssuerId,
 }
 
 /// Invite a member to an issuer.
@@ -100,12 +100,12 @@ pub struct Invitation {
 )]
 pub async fn invite(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<IssuerId>,
     principal: Principal,
     submission: Submission<Invitation>,
 ) -> Result<Response> {
     issuer::find_own(&mut app.db.read().await?, &principal, &id).await?;
-    idempotency::once_for(&app, "iss", id, submission, |body, id| body.issuer_id = id).await
+    idempotency::once_for(&app, id, submission, |body, id| body.issuer_id = id).await
 }
 
 impl Form for Invitation {
@@ -133,7 +133,7 @@ impl ChangeRequest for Invitation {
 )]
 pub async fn remove(
     State(app): State<App>,
-    Path((id, user_id)): Path<(String, String)>,
+    Path((id, user_id)): Path<(IssuerId, UserId)>,
     principal: Principal,
 ) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;

@@ -11,9 +11,10 @@ use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::IssuerId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::issuer::{self, Filter, Issuer, Status};
-use muniment_domain::{Code, Error, id};
+use muniment_domain::{Code, Error};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -33,8 +34,7 @@ use crate::http::version::etag;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Issuer)]
 pub struct View {
-    #[schema(example = "iss_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: IssuerId,
     #[schema(example = "Solar Park Alentejo Lda")]
     name: String,
     status: Status,
@@ -72,8 +72,8 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<View>>> 
 }
 
 /// The organisation with this id, for staff and for its own people. To everybody else there is none.
-pub async fn find_own(tx: &mut Tx, principal: &Principal, id: &str) -> Result<Issuer> {
-    id::check("iss", id)?;
+pub async fn find_own(tx: &mut Tx, principal: &Principal, id: &IssuerId) -> Result<Issuer> {
+    id.check()?;
     if !principal.is_staff() && principal.0.issuer_id.as_deref() != Some(id) {
         return Err(Error::refused(Code::NotFound, format!("The issuer {id} was not found.")).into());
     }
@@ -88,7 +88,7 @@ pub async fn find_own(tx: &mut Tx, principal: &Principal, id: &str) -> Result<Is
     path = "/v1/issuers/{id}",
     responses((status = 200, body = View, headers(("ETag")))),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+pub async fn detail(State(app): State<App>, Path(id): Path<IssuerId>, principal: Principal) -> Result<Response> {
     let found = find_own(&mut app.db.read().await?, &principal, &id).await?;
     Ok(([(header::ETAG, etag(found.version))], Json(item(&found))).into_response())
 }
@@ -99,7 +99,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
 #[serde(deny_unknown_fields)]
 pub struct Yes {
     #[serde(skip)]
-    issuer_id: String,
+    issuer_id: IssuerId,
 }
 
 /// Approve an issuer.
@@ -115,10 +115,10 @@ pub struct Yes {
 )]
 pub async fn approve(
     State(app): State<App>,
-    Path(issuer_id): Path<String>,
+    Path(issuer_id): Path<IssuerId>,
     submission: Submission<Yes>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
+    idempotency::once_for(&app, issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
 impl Form for Yes {
@@ -142,7 +142,7 @@ pub struct Because {
     #[schema(max_length = 500)]
     reason: String,
     #[serde(skip)]
-    issuer_id: String,
+    issuer_id: IssuerId,
     #[serde(skip)]
     suspends: bool,
 }
@@ -160,11 +160,11 @@ pub struct Because {
 )]
 pub async fn suspend(
     State(app): State<App>,
-    Path(issuer_id): Path<String>,
+    Path(issuer_id): Path<IssuerId>,
     mut submission: Submission<Because>,
 ) -> Result<Response> {
     submission.body.suspends = true;
-    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
+    idempotency::once_for(&app, issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
 /// End the suspension of an issuer.
@@ -178,10 +178,10 @@ pub async fn suspend(
 )]
 pub async fn reinstate(
     State(app): State<App>,
-    Path(issuer_id): Path<String>,
+    Path(issuer_id): Path<IssuerId>,
     submission: Submission<Because>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "iss", issuer_id, submission, |body, id| body.issuer_id = id).await
+    idempotency::once_for(&app, issuer_id, submission, |body, id| body.issuer_id = id).await
 }
 
 impl Form for Because {

@@ -69,7 +69,11 @@ async fn send_links(mail: &Mail, sender: &Sender, secrets: &Secrets, db: &Db) ->
                 tx.commit(Point::Housekeeping).await?;
             }
             Err(Unsent { cause, .. }) => {
-                tracing::warn!(mail.link = due.link.id, error.cause = cause, "a mail was not sent and is tried again")
+                tracing::warn!(
+                    mail.link = due.link.id.as_str(),
+                    error.cause = cause,
+                    "a mail was not sent and is tried again"
+                )
             }
         }
     }
@@ -91,7 +95,11 @@ async fn send_alerts(mail: &Mail, sender: &Sender, db: &Db) -> muniment_domain::
         let outcome = match sender.send(&due.email, &mail.alert(&due)).await {
             Ok(()) => Outcome::Sent,
             Err(Unsent { is_doubtful, cause }) => {
-                tracing::warn!(mail.alert = due.id, error.cause = cause, "an alert was not sent and is tried again");
+                tracing::warn!(
+                    mail.alert = due.id.as_str(),
+                    error.cause = cause,
+                    "an alert was not sent and is tried again"
+                );
                 if is_doubtful {
                     continue;
                 }

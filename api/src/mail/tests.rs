@@ -12,8 +12,8 @@ fn notice_mail_has_no_token() {
         [("usr_1", "Subject: Failed logins"), ("apr_1", "Subject: An admin wants to approve their own request")]
     {
         let link = EmailLink {
-            id: "lnk_1".to_owned(),
-            user_id: "usr_1".to_owned(),
+            id: "lnk_1".into(),
+            user_id: "usr_1".into(),
             purpose: Purpose::Notice,
             subject_id: Some(subject.to_owned()),
             expires_at: now,

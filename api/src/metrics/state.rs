@@ -96,7 +96,7 @@ async fn waiting(gauges: &mut Gauges, tx: &mut Tx) -> Result<()> {
     gauges.add("approvals_pending", "Approvals that wait for a second person", [(Vec::new(), pending as f64)]);
     let (now, backlogs) = (tx.now(), delivery::backlogs(tx, None).await?);
     let each = |value: &dyn Fn(&Backlog) -> f64| {
-        let labelled = backlogs.iter().map(|of| (vec![("endpoint", of.endpoint_id.clone())], value(of)));
+        let labelled = backlogs.iter().map(|of| (vec![("endpoint", of.endpoint_id.to_string())], value(of)));
         labelled.collect::<Vec<_>>()
     };
     let deliveries = each(&|of| of.deliveries as f64);
@@ -127,7 +127,7 @@ fn of_chain(chain_id: i64) -> Labels {
 }
 
 fn of_lane(lane: &lane::Lane) -> Labels {
-    [of_chain(lane.chain_id), vec![("lane", lane.id.clone()), ("signer", lane.signer.to_string())]].concat()
+    [of_chain(lane.chain_id), vec![("lane", lane.id.to_string()), ("signer", lane.signer.to_string())]].concat()
 }
 
 fn yes(holds: bool) -> f64 {

@@ -3,6 +3,7 @@
 use axum::extract::{Path, State};
 use axum::response::Response;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::{Offering, Scope};
 use muniment_domain::point::Point;
@@ -39,7 +40,7 @@ enum Move {
 
 /// A move of one offering by one caller.
 struct OfferingMove {
-    id: String,
+    id: OfferingId,
     scope: Scope,
     audience: Audience,
     kind: Move,
@@ -48,7 +49,7 @@ struct OfferingMove {
 /// Makes this move.
 async fn act<T: Sync>(
     app: &App,
-    id: Path<String>,
+    id: Path<OfferingId>,
     by: &Principal,
     submission: &Submission<T>,
     kind: impl FnOnce(&T) -> Move,
@@ -69,7 +70,7 @@ async fn act<T: Sync>(
 )]
 pub async fn submit(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<Empty>,
 ) -> Result<Response> {
@@ -89,7 +90,7 @@ pub async fn submit(
 )]
 pub async fn approve(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<Empty>,
 ) -> Result<Response> {
@@ -107,7 +108,7 @@ pub async fn approve(
 )]
 pub async fn request_changes(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<RequestedChanges>,
 ) -> Result<Response> {
@@ -127,7 +128,7 @@ pub async fn request_changes(
 )]
 pub async fn publish(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -145,7 +146,7 @@ pub async fn publish(
 )]
 pub async fn pause(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<RequiredReason>,
 ) -> Result<Response> {
@@ -163,7 +164,7 @@ pub async fn pause(
 )]
 pub async fn resume(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -183,7 +184,7 @@ pub async fn resume(
 )]
 pub async fn reopen(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -201,7 +202,7 @@ pub async fn reopen(
 )]
 pub async fn close(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -221,7 +222,7 @@ pub async fn close(
 )]
 pub async fn cancel(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<RequiredReason>,
 ) -> Result<Response> {
@@ -239,7 +240,7 @@ pub async fn cancel(
 )]
 pub async fn archive(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<OptionalReason>,
 ) -> Result<Response> {
@@ -259,7 +260,7 @@ pub async fn archive(
 )]
 pub async fn material_change(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     submission: Submission<MaterialChange>,
 ) -> Result<Response> {
@@ -280,7 +281,7 @@ impl Change for OfferingMove {
     }
 
     async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
-        let (id, scope) = (self.id.as_str(), &self.scope);
+        let (id, scope) = (&self.id, &self.scope);
         let moved = match &self.kind {
             Move::Submit => offering::submit(tx, scope, id, &by).await?,
             Move::Approve => offering::approve(tx, id, &by).await?,

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::money::Money;
 use muniment_domain::offering::Status;
 use muniment_domain::offering::brief::{Brief, briefs};
@@ -19,8 +20,7 @@ use crate::http::pages::Parameters;
 #[derive(Clone, Serialize, ToSchema)]
 #[schema(as = OfferingBrief)]
 pub struct View {
-    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OfferingId,
     #[schema(example = "Solar Park Alentejo")]
     name: String,
     status: Status,
@@ -56,8 +56,8 @@ impl From<Brief> for View {
 pub async fn expanded<'a>(
     tx: &mut Tx,
     parameters: &Parameters,
-    ids: impl Iterator<Item = &'a str>,
-) -> Result<BTreeMap<String, View>> {
+    ids: impl Iterator<Item = &'a OfferingId>,
+) -> Result<BTreeMap<OfferingId, View>> {
     if !parameters.expands("offering")? {
         return Ok(BTreeMap::new());
     }

@@ -4,6 +4,7 @@ use axum::Extension;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering;
 use utoipa::IntoParams;
 
@@ -34,7 +35,7 @@ pub struct Known {
 )]
 pub async fn detail(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Option<Extension<Principal>>,
     headers: HeaderMap,
 ) -> Result<Response> {

@@ -5,6 +5,7 @@ use axum::response::Response;
 use axum::{Extension, Json};
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DocumentId, OfferingId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::document::{self, Document, Kind, New};
 use muniment_domain::offering::terms::is_web_address;
@@ -33,8 +34,7 @@ const TITLE_CHARACTERS: std::ops::RangeInclusive<usize> = 1..=200;
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingDocument)]
 pub struct Item {
-    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: DocumentId,
     kind: Kind,
     #[schema(example = "What may go wrong")]
     title: String,
@@ -74,7 +74,7 @@ pub struct DocumentList {
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Option<Extension<Principal>>,
 ) -> Result<Json<DocumentList>> {
     let mut tx = app.db.read().await?;
@@ -95,7 +95,7 @@ pub struct NewDocument {
     #[schema(max_length = 2000, pattern = "^https://")]
     url: String,
     #[serde(skip)]
-    target: Option<(String, Scope)>,
+    target: Option<(OfferingId, Scope)>,
 }
 
 /// Add a document to an offering.
@@ -111,7 +111,7 @@ pub struct NewDocument {
 )]
 pub async fn add(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     mut submission: Submission<NewDocument>,
 ) -> Result<Response> {

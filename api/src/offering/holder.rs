@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::holding::{self, Holder, HolderSearch};
+use muniment_domain::id::{InvestorId, OfferingId};
 use muniment_domain::{money, token_read};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -30,7 +31,7 @@ const WORDS_CHARACTERS_MAX: usize = 100;
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Holders>> {
@@ -74,7 +75,7 @@ struct AsOf {
 #[schema(as = Holder)]
 struct View {
     /// The investor who owns the wallet. Null if unknown.
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The legal name. Masked for auditors.
     #[schema(example = "Ada Almeida")]
     display_name: Option<String>,

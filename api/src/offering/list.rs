@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::http::{StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::{Extension, Json};
+use muniment_domain::id::IssuerId;
 use muniment_domain::offering::choice::Template;
 use muniment_domain::offering::{self, Filter, Order, Scope, Status};
 use utoipa::IntoParams;
@@ -28,8 +29,7 @@ pub struct Filters {
     #[param(example = "open,paused")]
     status: Option<String>,
     /// Only offerings of this issuer.
-    #[param(pattern = "^iss_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    issuer_id: Option<String>,
+    issuer_id: Option<IssuerId>,
     /// Only offerings made from this template.
     #[param(inline)]
     template: Option<Template>,
@@ -78,7 +78,7 @@ fn filter(parameters: &Parameters, scope: &Scope) -> Result<Filter> {
     }
     Ok(Filter {
         statuses,
-        issuer_id: parameters.id("issuer_id", "iss")?,
+        issuer_id: parameters.id("issuer_id")?,
         template: parameters.word("template")?,
         created: parameters.created()?,
         words,

@@ -18,15 +18,16 @@ pub use routes::routes;
 
 use axum::extract::Path;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Offering, Scope};
 use muniment_domain::user::Role;
-use muniment_domain::{Code, Error, id};
+use muniment_domain::{Code, Error};
 
 use crate::access::principal::Principal;
 use crate::http::error::Result;
 
 /// The offering with this id, for staff and its issuer. For everybody else it is not found.
-pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &str) -> muniment_domain::Result<Offering> {
+pub async fn find_run_by(tx: &mut Tx, principal: &Principal, id: &OfferingId) -> muniment_domain::Result<Offering> {
     offering::find_visible(tx, &running(principal), id).await
 }
 
@@ -71,7 +72,7 @@ impl Audience {
 }
 
 /// The id in a path, for a move that its body is stored with.
-fn checked(Path(id): Path<String>) -> Result<String> {
-    id::check("off", &id).map_err(|_| Error::refused(Code::NotFound, format!("The offering {id} was not found.")))?;
+fn checked(Path(id): Path<OfferingId>) -> Result<OfferingId> {
+    id.check().map_err(|_| Error::refused(Code::NotFound, format!("The offering {id} was not found.")))?;
     Ok(id)
 }

@@ -2,6 +2,7 @@
 
 use muniment_domain::db::Tx;
 use muniment_domain::exemption::{self, Exemption};
+use muniment_domain::id::{IssuerId, OfferingId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, KycRequirement, PaymentMethod, Template, Visibility};
@@ -28,8 +29,7 @@ fn amount(minor: i64) -> Amount {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingItem)]
 pub struct Item {
-    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OfferingId,
     #[schema(example = "Solar Park Alentejo")]
     name: String,
     status: Status,
@@ -75,8 +75,7 @@ pub fn item(listed: &OfferingSummary) -> Item {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Offering)]
 pub struct Full {
-    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OfferingId,
     #[schema(example = "Solar Park Alentejo")]
     name: String,
     /// The token deployment. Null before it was requested.
@@ -131,8 +130,7 @@ pub struct Full {
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingIssuer)]
 struct Issuer {
-    #[schema(example = "iss_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: IssuerId,
     #[schema(example = "Solar Park Alentejo Lda")]
     name: String,
 }
@@ -251,7 +249,7 @@ pub async fn full(app: &App, tx: &mut Tx, shown: &OfferingDetail, audience: Audi
 /// The JSON text, with the names in the order of the specification.
 pub fn text(full: &Full) -> Result<String> {
     let unreadable =
-        |e: serde_json::Error| Error::Unreadable { what: "offering", id: full.id.clone(), why: e.to_string() };
+        |e: serde_json::Error| Error::Unreadable { what: "offering", id: full.id.to_string(), why: e.to_string() };
     serde_json::to_string(full).map_err(unreadable)
 }
 

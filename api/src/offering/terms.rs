@@ -2,7 +2,7 @@
 
 use chrono::Datelike;
 use muniment_domain::exemption::Exemption;
-use muniment_domain::id;
+use muniment_domain::id::IssuerId;
 use muniment_domain::offering::Offering;
 use muniment_domain::offering::choice::{
     IssuancePolicy, KycRequirement, PaymentMethod, PaymentMethods, Template, Visibility,
@@ -43,8 +43,8 @@ pub const NEEDED: [&str; 9] = [
 pub struct Terms {
     /// The issuer of the new offering. It cannot be changed later.
     #[serde(default, deserialize_with = "given")]
-    #[schema(nullable = false, pattern = "^iss_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    pub issuer_id: Option<String>,
+    #[schema(nullable = false)]
+    pub issuer_id: Option<IssuerId>,
     #[serde(default, deserialize_with = "given")]
     #[schema(nullable = false, min_length = 3, max_length = 160, example = "Solar Park Alentejo")]
     name: Option<String>,
@@ -207,7 +207,7 @@ impl Terms {
             self.network.is_some(),
             self.closes_at.is_some(),
         ];
-        let is_id = self.issuer_id.as_ref().is_none_or(|id| id::check("iss", id).is_ok());
+        let is_id = self.issuer_id.as_ref().is_none_or(|id| id.check().is_ok());
         let issuer = check_that(is_id, "/issuer_id", "id_format", "The id of an issuer looks like iss_01k….");
         let required = NEEDED.iter().zip(given);
         let required = required

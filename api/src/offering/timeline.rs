@@ -4,6 +4,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_domain::event::{self, Event};
+use muniment_domain::id::{EventId, OfferingId};
 use muniment_domain::offering::Status;
 use serde::Serialize;
 use serde_json::Value;
@@ -20,8 +21,7 @@ use crate::http::pages::{List, Page, Paging};
 #[derive(Serialize, ToSchema)]
 #[schema(as = OfferingEvent)]
 pub struct EventView {
-    #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: EventId,
     #[serde(rename = "type")]
     #[schema(example = "offering.published")]
     kind: String,
@@ -68,7 +68,7 @@ fn item(e: &Event, staff: bool) -> EventView {
 )]
 pub async fn timeline(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<EventView>>> {

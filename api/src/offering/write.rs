@@ -7,6 +7,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::Error;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{IssuerId, OfferingId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering::{Offering, Scope, find_detail};
 use muniment_workflows::offering;
@@ -36,7 +37,7 @@ use crate::http::version::{IfAnyMatch, OptionalSeen};
 pub struct Draft {
     terms: Terms,
     #[serde(skip)]
-    owner: Option<(String, Audience)>,
+    owner: Option<(IssuerId, Audience)>,
     #[serde(skip)]
     chain_id: Option<i64>,
 }
@@ -134,7 +135,7 @@ pub struct Change {
 
 #[derive(Debug)]
 struct Target {
-    id: String,
+    id: OfferingId,
     scope: Scope,
     audience: Audience,
     chain_id: Option<i64>,
@@ -154,7 +155,7 @@ struct Target {
 )]
 pub async fn change(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<OfferingId>,
     principal: Principal,
     IfAnyMatch(seen): IfAnyMatch,
     mut submission: Submission<Change>,

@@ -19,6 +19,7 @@ const IDS: &[(&str, &str)] = &[
     ("consent_document_id", "doc"),
     ("entitlement_ids", "ent"),
     ("investor_id", "inv"),
+    ("issuer_id", "iss"),
     ("offering_id", "off"),
     ("offering_ids", "off"),
     ("operation_ids", "op"),
@@ -61,7 +62,12 @@ fn fill_required(schema: &mut Value) {
     }
 }
 
+/// The form of the ids with a prefix.
+pub fn of_id(prefix: &str) -> String {
+    format!("^{prefix}{ID}")
+}
+
 fn pattern(field: &str) -> Option<String> {
-    let id = IDS.iter().find(|(name, _)| *name == field).map(|(_, prefix)| format!("^{prefix}{ID}"));
+    let id = IDS.iter().find(|(name, _)| *name == field).map(|(_, prefix)| of_id(prefix));
     id.or_else(|| PATTERNS.iter().find(|(name, _)| *name == field).map(|(_, pattern)| (*pattern).to_owned()))
 }

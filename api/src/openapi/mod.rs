@@ -38,6 +38,9 @@ use crate::http::error;
 )]
 struct Interface;
 
+/// The 26 characters of an id in an example.
+const EXAMPLE: &str = "01jc8yq3k5e9v8w2m4n6p7r9st";
+
 /// The document as a file: written for people to compare.
 pub fn text(routes: &[Route]) -> String {
     format!("{:#}\n", document(routes))
@@ -48,6 +51,11 @@ pub fn document(routes: &[Route]) -> Value {
     let mut whole = Interface::openapi();
     routes.iter().for_each(|route| whole.merge(route.document.clone()));
     let mut document = json!(whole);
+    show_ids(&mut document["paths"], true);
+    show_ids(&mut document["components"], false);
+    if let Some(schemas) = document["components"]["schemas"].as_object_mut() {
+        schemas.retain(|name, _| !name.starts_with("Id_"));
+    }
     refer_to_items(&mut document["components"]["schemas"]);
     require_what_is_always_there(&mut document["components"]["schemas"]);
     field::describe(&mut document["components"]["schemas"]);
@@ -143,6 +151,35 @@ fn refer_to_items(schemas: &mut Value) {
     }
     for (name, schema) in items {
         schemas.entry(name).or_insert(schema);
+    }
+}
+
+/// Shows every id as a string with an example of its kind; parameters with its form too. To clients a kind is no schema of its own.
+fn show_ids(schema: &mut Value, with_form: bool) {
+    match schema {
+        Value::Object(fields) => {
+            fields.values_mut().for_each(|schema| show_ids(schema, with_form));
+            let id =
+                fields.get("$ref").and_then(Value::as_str).and_then(|to| to.strip_prefix("#/components/schemas/Id_"));
+            if let Some(prefix) = id.map(str::to_owned) {
+                fields.remove("$ref");
+                fields.insert("type".to_owned(), json!("string"));
+                fields.insert("example".to_owned(), json!(format!("{prefix}_{EXAMPLE}")));
+                if with_form {
+                    fields.insert("pattern".to_owned(), json!(form::of_id(&prefix)));
+                }
+            }
+            let ways = fields.get("oneOf").and_then(Value::as_array).filter(|ways| ways.len() == 2);
+            let or_null = ways.filter(|ways| ways.iter().any(|way| *way == json!({ "type": "null" })));
+            let id = or_null.and_then(|ways| ways.iter().find(|way| way["type"] == "string"));
+            if let Some(Value::Object(id)) = id.cloned() {
+                fields.remove("oneOf");
+                fields.extend(id);
+                fields.insert("type".to_owned(), json!(["string", "null"]));
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(|schema| show_ids(schema, with_form)),
+        _ => {}
     }
 }
 

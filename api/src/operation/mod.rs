@@ -16,10 +16,11 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{BatchId, OfferingId, OperationId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{self, Filter, Kind, Operation, Resolution, Status};
 use muniment_domain::total::Total;
-use muniment_domain::{approval, attempt, command, id, step};
+use muniment_domain::{approval, attempt, command, step};
 use serde::Serialize;
 use serde_json::json;
 use utoipa::{IntoParams, ToSchema};
@@ -85,14 +86,14 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
         statuses: parameters.words("status")?,
         kinds: parameters.words("type")?,
         needs_attention: parameters.word("needs_attention")?,
-        offering_id: parameters.id("offering_id", "off")?,
+        offering_id: parameters.id("offering_id")?,
         subject_id: parameters.text("subject_id").map(str::to_owned),
         signer: parameters.hex("signer", 40)?,
-        batch_id: parameters.text("batch_id").map(str::to_owned),
+        batch_id: parameters.id("batch_id")?,
         error_code: parameters.text("error_code").map(str::to_owned),
         created: parameters.created()?,
         tx_hash: parameters.hex("q", 64)?,
-        after: parameters.id("after", "op")?,
+        after: parameters.id("after")?,
     })
 }
 
@@ -108,13 +109,12 @@ pub struct Filters {
     #[param(rename = "type", example = "mint")]
     kind: Option<String>,
     needs_attention: Option<bool>,
-    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     subject_id: Option<String>,
     /// The address of the signer.
     #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
     signer: Option<String>,
-    batch_id: Option<String>,
+    batch_id: Option<BatchId>,
     /// Only operations that failed with this error.
     #[param(example = "reverts")]
     error_code: Option<String>,
@@ -132,8 +132,8 @@ pub struct Filters {
     path = "/blockchain/operations/{id}",
     responses((status = 200, body = record::Full)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Json<record::Full>> {
-    id::check("op", &id)?;
+pub async fn detail(State(app): State<App>, Path(id): Path<OperationId>) -> Result<Json<record::Full>> {
+    id.check()?;
     let mut tx = app.db.read().await?;
     let operation = operation::find(&mut tx, &id).await?;
     let parts = record::Parts {
@@ -141,7 +141,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>) -> Result<Js
         steps: step::of_operation(&mut tx, &id).await?,
         attempts: attempt::of_operation(&mut tx, &id).await?,
         history: operation::history(&mut tx, &id).await?,
-        approval_id: approval::of_operation(&mut tx, &id, operation.batch_id.as_deref()).await?,
+        approval_id: approval::of_operation(&mut tx, &id, operation.batch_id.as_ref()).await?,
         wishes: command::of_operation(&mut tx, &id).await?,
         operation,
     };
@@ -233,8 +233,7 @@ pub fn answer(app: &App, op: &Operation, status: i64) -> Answer {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Operation)]
 pub struct Short {
-    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OperationId,
     #[serde(rename = "type")]
     kind: Kind,
     status: Status,
@@ -242,8 +241,8 @@ pub struct Short {
     resolution: Option<Resolution>,
     needs_attention: bool,
     subject: Subject,
-    offering_id: Option<String>,
-    batch_id: Option<String>,
+    offering_id: Option<OfferingId>,
+    batch_id: Option<BatchId>,
     chain_id: i64,
     network: String,
     /// The transaction that had the effect. Null until it is final.

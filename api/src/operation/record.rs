@@ -3,6 +3,7 @@
 use muniment_activities::config::Finality;
 use muniment_domain::attempt::{Attempt, Kind as AttemptKind};
 use muniment_domain::command::{Command, Kind as WishKind};
+use muniment_domain::id::{ApprovalId, BulkId};
 use muniment_domain::idempotency;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -26,7 +27,7 @@ pub struct Parts {
     pub steps: Vec<Step>,
     pub attempts: Vec<Attempt>,
     pub history: Vec<Transition>,
-    pub approval_id: Option<String>,
+    pub approval_id: Option<ApprovalId>,
     pub wishes: Vec<Command>,
 }
 
@@ -56,7 +57,7 @@ pub struct Full {
     suggested_action: Option<Value>,
     /// The actions of a person, with the reason why each is possible or not.
     actions: Vec<Action>,
-    approval_id: Option<String>,
+    approval_id: Option<ApprovalId>,
     /// The Idempotency-Key of the request.
     idempotency_key: Option<String>,
     request_id: Option<String>,
@@ -215,7 +216,7 @@ struct OperatorCommand {
     actor: String,
     reason: String,
     /// The id of the bulk retry. Null if it is not part of one.
-    bulk_id: Option<String>,
+    bulk_id: Option<BulkId>,
     bump_percent: Option<i64>,
     /// When the operator requested it.
     asked_at: Instant,

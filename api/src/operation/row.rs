@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use muniment_domain::chain::{self, Chain};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{LaneId, OfferingId, OperationId};
 use muniment_domain::lane::{self, Lane};
 use muniment_domain::operation::{Operation, Status};
 use muniment_domain::step::{Outcome, State, Step};
@@ -70,15 +71,15 @@ pub enum OnChain {
 
 /// The rows of these operations, read in a fixed number of statements.
 pub async fn rows(app: &App, tx: &mut Tx, ops: &[Operation]) -> muniment_domain::Result<Vec<Row>> {
-    let ids: Vec<&str> = ops.iter().map(|op| op.id.as_str()).collect();
-    let mut steps: HashMap<String, Vec<Step>> = HashMap::new();
+    let ids: Vec<&OperationId> = ops.iter().map(|op| &op.id).collect();
+    let mut steps: HashMap<OperationId, Vec<Step>> = HashMap::new();
     for step in step::of_operations(tx, &ids).await? {
         steps.entry(step.operation_id.clone()).or_default().push(step);
     }
     let attempts: HashMap<_, _> =
         attempt::counts(tx, &ids).await?.into_iter().map(|(id, signed, sent)| (id, (signed, sent))).collect();
     let items: HashMap<_, _> = operation_item::counts(tx, &ids).await?.into_iter().collect();
-    let mut offerings: Vec<&str> = ops.iter().filter_map(|op| op.offering_id.as_deref()).collect();
+    let mut offerings: Vec<&OfferingId> = ops.iter().filter_map(|op| op.offering_id.as_ref()).collect();
     offerings.sort_unstable();
     offerings.dedup();
     let offerings = offering::named(tx, &offerings).await?;
@@ -115,7 +116,7 @@ fn find(chains: &[Chain], chain_id: i64) -> Option<&Chain> {
     chains.iter().find(|chain| chain.chain_id == chain_id)
 }
 
-fn lane_of<'a>(lanes: &'a [Lane], id: &str) -> Option<&'a Lane> {
+fn lane_of<'a>(lanes: &'a [Lane], id: &LaneId) -> Option<&'a Lane> {
     lanes.iter().find(|lane| lane.id == id)
 }
 

@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::{BulkId, OfferingId, OperationId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::{Attention, Kind, Status};
 use muniment_domain::point::Point;
@@ -54,12 +54,12 @@ struct Filter {
     /// Only operations with this error code.
     #[schema(pattern = "^[a-z0-9_]{1,64}$", example = "reverts")]
     error_code: Option<String>,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// Only operations created at or after this time.
     created_from: Option<Instant>,
     /// Only these operations.
     #[schema(min_items = 1, max_items = 500, example = json!(["op_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    operation_ids: Option<Vec<String>>,
+    operation_ids: Option<Vec<OperationId>>,
 }
 
 impl Form for Body {
@@ -68,7 +68,7 @@ impl Form for Body {
         let is_limit = self.limit.is_none_or(|limit| (1..=LIMIT_MAX).contains(&limit));
         let code = if self.limit < Some(1) { "below_minimum" } else { "above_maximum" };
         let is_status = filter.status.is_none_or(Status::needs_operator);
-        let is_id = filter.offering_id.as_ref().is_none_or(|text| id::check("off", text).is_ok());
+        let is_id = filter.offering_id.as_ref().is_none_or(|text| text.check().is_ok());
         let is_code = filter.error_code.as_ref().is_none_or(|text| {
             let of_a_code = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
             (1..=64).contains(&text.len()) && text.chars().all(of_a_code)
@@ -85,7 +85,7 @@ impl Form for Body {
     }
 }
 
-fn check_ids(ids: &[String]) -> Result<()> {
+fn check_ids(ids: &[OperationId]) -> Result<()> {
     const POINTER: &str = "/filter/operation_ids";
     if ids.is_empty() {
         let detail = "Name at least one operation, or leave the field out to retry all that match.";
@@ -95,7 +95,7 @@ fn check_ids(ids: &[String]) -> Result<()> {
         let detail = format!("At most {OPERATIONS_MAX} operations can be named.");
         return Err(Problem::field(POINTER, "above_maximum", detail));
     }
-    match ids.iter().position(|text| id::check("op", text).is_err()) {
+    match ids.iter().position(|text| text.check().is_err()) {
         Some(index) => {
             Err(Problem::field(format!("{POINTER}/{index}"), "id_format", "The id of an operation looks like op_01k…."))
         }
@@ -145,13 +145,13 @@ impl Change for Body {
 #[derive(Serialize, ToSchema)]
 pub struct BulkRetried {
     /// The id of this bulk retry. Null if nothing was queued.
-    bulk_id: Option<String>,
+    bulk_id: Option<BulkId>,
     dry_run: bool,
     /// The number of operations that match the filter.
     matched: i64,
     /// The operations that are retried.
     #[schema(example = json!(["op_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    queued: Vec<String>,
+    queued: Vec<OperationId>,
     skipped: Vec<Skipped>,
 }
 
@@ -159,8 +159,7 @@ pub struct BulkRetried {
 #[derive(Serialize, ToSchema)]
 #[schema(as = SkippedOperation)]
 struct Skipped {
-    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9sv")]
-    id: String,
+    id: OperationId,
     code: Code,
 }
 

@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::OperationId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Operation;
 use muniment_domain::point::Point;
@@ -64,11 +64,11 @@ impl Form for Body {
 )]
 pub async fn handle(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OperationId>,
     principal: Principal,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("op", &id)?;
+    id.check()?;
     let reason = submission.body.reason.as_str();
     match submission.body.mode {
         Mode::Unsent => {
@@ -80,7 +80,7 @@ pub async fn handle(
 }
 
 struct CancelUnsent<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     reason: &'a str,
     is_person: bool,
 }
@@ -117,7 +117,7 @@ impl Change for CancelUnsent<'_> {
 }
 
 struct CancelNonce<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     reason: &'a str,
 }
 

@@ -6,7 +6,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::LaneId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_workflows::reconciliation::import::{self, Call, Match, Origin, UnknownCalls};
@@ -129,8 +129,8 @@ impl UnknownCall {
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["not_found", "unknown_chain", "chain_unavailable"]))),
 )]
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<View>> {
-    id::check("lan", &id)?;
+pub async fn list(State(app): State<App>, Path(id): Path<LaneId>, uri: Uri) -> Result<Json<View>> {
+    id.check()?;
     Parameters::read(&uri, &[])?;
     let network = import::network_of(&app.desk, &id).await?;
     Ok(Json(View::of(&import::find(&app.desk, network, &id).await?)))
@@ -178,14 +178,14 @@ impl Form for Body {
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["not_found", "invalid_state", "unknown_calls", "effect_mismatch", "unknown_chain", "chain_unavailable"]))),
 )]
-pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("lan", &id)?;
+pub async fn handle(State(app): State<App>, Path(id): Path<LaneId>, submission: Submission<Body>) -> Result<Response> {
+    id.check()?;
     let actor = submission.sent.key.principal.as_str();
     idempotency::perform(&app, &submission, &Import { id: &id, body: &submission.body, actor }).await
 }
 
 struct Import<'a> {
-    id: &'a str,
+    id: &'a LaneId,
     body: &'a Body,
     actor: &'a str,
 }

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
+use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::lane::{self, Lane};
 use muniment_domain::nonce::{self, Foreign, Signed};
-use muniment_domain::{id, operation};
+use muniment_domain::operation;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -39,7 +40,7 @@ struct Nonce {
     /// Its state.
     state: NonceState,
     /// The operation that uses it. Null if there is none.
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
     /// The number of transactions that we signed with it. At most one of them is ever included.
     transactions: i64,
     /// When the first of them was signed.
@@ -82,8 +83,8 @@ enum NonceState {
     path = "/blockchain/signers/{id}/nonces",
     responses((status = 200, body = SignerNonces)),
 )]
-pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<SignerNonces>> {
-    id::check("lan", &id)?;
+pub async fn list(State(app): State<App>, Path(id): Path<LaneId>, uri: Uri) -> Result<Json<SignerNonces>> {
+    id.check()?;
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let lane = lane::find(&mut tx, &id).await?;
@@ -92,7 +93,7 @@ pub async fn list(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
     let from = (first_open - USED).max(next - NONCES_MAX).max(0);
     let signed = nonce::signed(&mut tx, &id, (from, next)).await?;
     let foreign = nonce::foreign(&mut tx, &lane, (from, next)).await?;
-    let ids: BTreeSet<&str> = signed.iter().map(|nonce| nonce.operation_id.as_str()).collect();
+    let ids: BTreeSet<&OperationId> = signed.iter().map(|nonce| &nonce.operation_id).collect();
     let ops = operation::find_all(&mut tx, &ids.into_iter().collect::<Vec<_>>()).await?;
     let operations = row::rows(&app, &mut tx, &ops).await?;
     // A lane that was never used has no nonces.
@@ -150,7 +151,7 @@ mod tests {
 
     fn lane() -> Lane {
         Lane {
-            id: String::new(),
+            id: String::new().into(),
             chain_id: 1,
             signer: Hex(Address::ZERO),
             next_nonce: 9,
@@ -174,8 +175,15 @@ mod tests {
 
     fn at(nonce: i64, sent_seconds_ago: i64, block_number: Option<i64>, open: i64) -> NonceState {
         let (signed_at, sent_at) = (NOW, Some(NOW - Duration::seconds(sent_seconds_ago)));
-        let ours =
-            Signed { nonce, operation_id: String::new(), transactions: 1, signed_at, sent_at, block_number, open };
+        let ours = Signed {
+            nonce,
+            operation_id: String::new().into(),
+            transactions: 1,
+            signed_at,
+            sent_at,
+            block_number,
+            open,
+        };
         state(&lane(), nonce, Some(&ours), false)
     }
 

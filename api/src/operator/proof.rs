@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
-use muniment_domain::id;
+use muniment_domain::id::OperationId;
 use muniment_workflows::operator::mark_confirmed;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -47,8 +47,8 @@ struct Item {
     responses((status = 200, body = Proof)),
     extensions(("x-codes" = json!(["invalid_state", "chain_halted", "unknown_chain", "chain_unavailable"]))),
 )]
-pub async fn read(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Proof>> {
-    id::check("op", &id)?;
+pub async fn read(State(app): State<App>, Path(id): Path<OperationId>, uri: Uri) -> Result<Json<Proof>> {
+    id.check()?;
     let hash: Option<alloy_primitives::B256> = Parameters::read(&uri, &["tx_hash"])?.hex("tx_hash", 64)?;
     let hash = hash.ok_or_else(|| {
         Problem::new(crate::code::Code::InvalidParameter, "tx_hash: send 0x and 64 hexadecimal digits.")

@@ -5,9 +5,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::idempotency::Answer;
+use muniment_domain::operation as operations;
 use muniment_domain::point::Point;
-use muniment_domain::{id, operation as operations};
 use muniment_workflows::approval::action::Action;
 use muniment_workflows::operator::abandon::{self, Examined};
 use muniment_workflows::operator::close_nonce;
@@ -118,9 +119,13 @@ struct Check {
     responses((status = 200, body = Reconciled), (status = 202, body = Queued)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "reconcile_verification_failed"]))),
 )]
-pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("op", &id)?;
-    let (id, body) = (id.as_str(), &submission.body);
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<OperationId>,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    id.check()?;
+    let (id, body) = (&id, &submission.body);
     let reason = body.reason.as_str();
     match body.resolution {
         Resolution::Retry => {
@@ -136,7 +141,7 @@ pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: 
 }
 
 struct MarkConfirmed<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     reason: &'a str,
     tx_hash: B256,
 }
@@ -172,7 +177,7 @@ impl Change for MarkConfirmed<'_> {
 }
 
 struct Abandon<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     reason: &'a str,
 }
 
@@ -202,7 +207,7 @@ impl Change for Abandon<'_> {
 }
 
 struct CloseNonce<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     reason: &'a str,
 }
 

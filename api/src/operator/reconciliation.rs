@@ -8,7 +8,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::{OfferingId, RunId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::reconciliation::{self as runs, FindingKind, Part, Run, Severity, Status};
@@ -33,7 +33,7 @@ use crate::http::pages::{Between, List, Page, Paging};
 #[serde(deny_unknown_fields)]
 pub struct Body {
     /// The offering whose token is compared. Every token and the signers, by default.
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// The block to compare at. The newest final block that was read, by default.
     #[schema(minimum = 0)]
     at_block: Option<i64>,
@@ -45,7 +45,7 @@ impl Form for Body {
             return Err(Problem::field("/at_block", "out_of_range", "The block number cannot be negative."));
         }
         match &self.offering_id {
-            Some(text) if id::check("off", text).is_err() => {
+            Some(text) if text.check().is_err() => {
                 Err(Problem::field("/offering_id", "id_format", "The id of an offering looks like off_01k…."))
             }
             _ => Ok(()),
@@ -105,8 +105,8 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<List<Short>>>
     params(Paging),
     responses((status = 200, body = Report)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<Report>> {
-    id::check("rec", &id)?;
+pub async fn detail(State(app): State<App>, Path(id): Path<RunId>, uri: Uri) -> Result<Json<Report>> {
+    id.check()?;
     let (page, _) = Page::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let run = runs::find(&mut tx, &id).await?;
@@ -138,10 +138,9 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, uri: Uri) ->
 #[derive(Serialize, ToSchema)]
 #[schema(as = ReconciliationRun)]
 pub struct Short {
-    #[schema(example = "rec_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: RunId,
     status: Status,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     at_block: Option<i64>,
     finding_count: i64,
     #[schema(example = "chain_unavailable")]

@@ -4,9 +4,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, id, operation as operations};
+use muniment_domain::{Error, operation as operations};
 use muniment_workflows::operator::retry::{self, Decision, RetryOutcome};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -60,8 +61,12 @@ impl Body {
     responses((status = 200, body = operation::Short), (status = 202, body = operation::Short)),
     extensions(("x-codes" = json!(["invalid_state", "nonce_still_open", "partial_effect", "effect_mismatch", "operation_in_progress", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable", "token_already_deployed", "wallet_in_use"]))),
 )]
-pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("op", &id)?;
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<OperationId>,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    id.check()?;
     let max_fee_per_gas = submission.body.fee().and_then(std::result::Result::ok);
     idempotency::perform(&app, &submission, &Retry { id: &id, reason: &submission.body.reason, max_fee_per_gas }).await
 }
@@ -69,7 +74,7 @@ pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: 
 /// The act.
 pub struct Retry<'a> {
     /// The operation.
-    pub id: &'a str,
+    pub id: &'a OperationId,
     /// The reason.
     pub reason: &'a str,
     /// The maximum fee per gas, in wei.

@@ -8,10 +8,11 @@ use chrono::{DateTime, Utc};
 use muniment_activities::config::ChainConfig;
 use muniment_activities::contract::registry;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{LaneId, OfferingId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::lane::{self as lanes, Lane, Mode};
 use muniment_domain::point::Point;
-use muniment_domain::{chain, id, operation, step};
+use muniment_domain::{chain, operation, step};
 use muniment_workflows::operator::lane::{self, Resumable};
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
@@ -52,8 +53,7 @@ pub async fn list(State(app): State<App>, uri: Uri) -> Result<Json<Signers>> {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Signer)]
 pub struct View {
-    #[schema(example = "lan_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: LaneId,
     address: Typed,
     chain_id: i64,
     network: String,
@@ -117,8 +117,7 @@ impl Front {
 #[schema(as = SignerRoles)]
 pub struct Roles {
     /// The offering to which the roles are limited. Null if they count on the whole platform.
-    #[schema(example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// The roles: issuer, custody, payout, compliance.
     #[schema(example = json!(["issuer", "compliance"]))]
     roles: Vec<&'static str>,
@@ -195,8 +194,8 @@ impl Form for Body {
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state"]))),
 )]
-pub async fn pause(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("lan", &id)?;
+pub async fn pause(State(app): State<App>, Path(id): Path<LaneId>, submission: Submission<Body>) -> Result<Response> {
+    id.check()?;
     idempotency::perform(&app, &submission, &Pause { id: &id, reason: &submission.body.reason }).await
 }
 
@@ -211,13 +210,13 @@ pub async fn pause(State(app): State<App>, Path(id): Path<String>, submission: S
     responses((status = 200, body = View)),
     extensions(("x-codes" = json!(["invalid_state", "unknown_calls", "chain_halted", "unknown_chain", "chain_unavailable"]))),
 )]
-pub async fn resume(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("lan", &id)?;
+pub async fn resume(State(app): State<App>, Path(id): Path<LaneId>, submission: Submission<Body>) -> Result<Response> {
+    id.check()?;
     idempotency::perform(&app, &submission, &Resume { id: &id, reason: &submission.body.reason }).await
 }
 
 struct Pause<'a> {
-    id: &'a str,
+    id: &'a LaneId,
     reason: &'a str,
 }
 
@@ -235,7 +234,7 @@ impl Change for Pause<'_> {
 }
 
 struct Resume<'a> {
-    id: &'a str,
+    id: &'a LaneId,
     reason: &'a str,
 }
 
@@ -258,7 +257,7 @@ impl Change for Resume<'_> {
     }
 }
 
-async fn answer(app: &App, tx: &mut Tx, lane_id: &str) -> muniment_domain::Result<(Answer, Point)> {
+async fn answer(app: &App, tx: &mut Tx, lane_id: &LaneId) -> muniment_domain::Result<(Answer, Point)> {
     let lane = lanes::find(tx, lane_id).await?;
     let body = json!(item(app, tx, &lane).await?).to_string();
     Ok((Answer { status: 200, location: None, body }, Point::Mode))

@@ -4,9 +4,10 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
-use muniment_domain::{Code, Error, id, operation as operations};
+use muniment_domain::{Code, Error, operation as operations};
 use muniment_workflows::operator::speed_up;
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -66,13 +67,17 @@ impl Form for Body {
     responses((status = 202, body = operation::Short)),
     extensions(("x-codes" = json!(["invalid_state", "fee_cap_reached", "unknown_chain", "chain_halted"]))),
 )]
-pub async fn handle(State(app): State<App>, Path(id): Path<String>, submission: Submission<Body>) -> Result<Response> {
-    id::check("op", &id)?;
+pub async fn handle(
+    State(app): State<App>,
+    Path(id): Path<OperationId>,
+    submission: Submission<Body>,
+) -> Result<Response> {
+    id.check()?;
     idempotency::perform(&app, &submission, &SpeedUp { id: &id, body: &submission.body }).await
 }
 
 struct SpeedUp<'a> {
-    id: &'a str,
+    id: &'a OperationId,
     body: &'a Body,
 }
 

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use muniment_domain::approval;
 use muniment_domain::db::Tx;
+use muniment_domain::id::ApprovalId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::policy::{self as domain, BOUNDS, Policy};
 use muniment_workflows::approval::action::Action;
@@ -170,7 +171,7 @@ pub struct Policies {
     maker: Option<String>,
     /// The person who approved the limits.
     checker: Option<String>,
-    approval_id: Option<String>,
+    approval_id: Option<ApprovalId>,
     /// The limits that the configuration or the program sets.
     fixed: fixed::Fixed,
 }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, OfferingId};
 use muniment_domain::report::cap_table::{self, BlockState, Key};
 use muniment_domain::{money, offering};
 use serde::Serialize;
@@ -57,7 +58,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 pub struct View {
     #[schema(example = "cap-table")]
     report: String,
-    offering_id: String,
+    offering_id: OfferingId,
     /// The final block of all lines. Null if the token has not been read yet.
     block_number: Option<i64>,
     read_at: Option<instant::Instant>,
@@ -72,7 +73,7 @@ pub struct Line {
     wallet_address: Typed,
     partition: String,
     /// The investor who owns the wallet. Null if unknown.
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     legal_name: Option<String>,
     country: Option<String>,
     quantity: String,
@@ -97,7 +98,7 @@ struct Total {
 }
 
 struct CapTable {
-    offering_id: String,
+    offering_id: OfferingId,
     decimals: u32,
     place: Option<BlockState>,
     masked: bool,

@@ -8,6 +8,7 @@ use axum::response::Response;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Kind, Method, Status};
 use muniment_domain::entitlement::Totals;
+use muniment_domain::id::{DistributionId, OfferingId};
 use muniment_domain::money::Money;
 use muniment_domain::report::Filter;
 use muniment_domain::report::distribution as domain;
@@ -38,7 +39,7 @@ const PAGE: i64 = 20;
 pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
     let parameters = Parameters::read(&uri, &["offering_id", "year", "format"])?;
     let (filter, format) = asked(&mut app.db.read().await?, &parameters).await?;
-    Ok(answer(app, Distributions { filter, after: Some(String::new()), sums: BTreeMap::new() }, format))
+    Ok(answer(app, Distributions { filter, after: Some(DistributionId::default()), sums: BTreeMap::new() }, format))
 }
 
 /// A report as JSON.
@@ -48,7 +49,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
 pub struct View {
     #[schema(example = "distributions")]
     report: String,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     from: Instant,
     to: Instant,
     lines: Vec<Line>,
@@ -59,9 +60,8 @@ pub struct View {
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionsReportLine)]
 pub struct Line {
-    #[schema(example = "dist_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    distribution_id: String,
-    offering_id: String,
+    distribution_id: DistributionId,
+    offering_id: OfferingId,
     offering_name: String,
     #[serde(rename = "type")]
     kind: Kind,
@@ -121,7 +121,7 @@ struct Total {
 
 struct Distributions {
     filter: Filter,
-    after: Option<String>,
+    after: Option<DistributionId>,
     sums: BTreeMap<String, Totals>,
 }
 

@@ -14,6 +14,7 @@ use axum::http::header;
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering;
 use muniment_domain::report::Filter;
 use serde::Serialize;
@@ -36,8 +37,7 @@ const YEAR_MAX: i64 = 9_000;
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct OfTime {
-    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$", example = "off_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// The year. All years, by default.
     #[param(minimum = 1, maximum = 9000, example = 2026)]
     year: Option<i32>,
@@ -87,7 +87,7 @@ async fn asked(tx: &mut Tx, parameters: &Parameters) -> Result<(Filter, Format)>
         Some(_) => i32::try_from(parameters.integer("year", 1, YEAR_MAX)?).ok(),
         None => None,
     };
-    let offering_id = parameters.id("offering_id", "off")?;
+    let offering_id = parameters.id("offering_id")?;
     if let Some(id) = &offering_id {
         offering::find(tx, id).await?;
     }

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, OfferingId};
 use muniment_domain::investor::TaxForm;
 use muniment_domain::money::Money;
 use muniment_domain::report::Filter;
@@ -48,7 +49,7 @@ pub async fn read(State(app): State<App>, principal: Principal, uri: Uri) -> Res
 pub struct View {
     #[schema(example = "tax")]
     report: String,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     from: Instant,
     to: Instant,
     lines: Vec<Line>,
@@ -59,7 +60,7 @@ pub struct View {
 #[derive(Serialize, ToSchema)]
 #[schema(as = TaxReportLine)]
 pub struct Line {
-    investor_id: String,
+    investor_id: InvestorId,
     legal_name: String,
     country: String,
     #[schema(example = "PT")]

@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::Uri;
 use axum::response::Response;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{OfferingId, OperationId};
 use muniment_domain::operation::Kind;
 use muniment_domain::report::Filter;
 use muniment_domain::report::transaction as domain;
@@ -43,7 +44,7 @@ pub async fn read(State(app): State<App>, uri: Uri) -> Result<Response> {
 pub struct View {
     #[schema(example = "transactions")]
     report: String,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     from: Instant,
     to: Instant,
     lines: Vec<Line>,
@@ -55,13 +56,13 @@ pub struct View {
 #[schema(as = TransactionsReportLine)]
 pub struct Line {
     tx_hash: String,
-    operation_id: String,
+    operation_id: OperationId,
     #[serde(rename = "type")]
     kind: Kind,
     /// The index of the step.
     #[schema(example = "mint")]
     step: String,
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     chain_id: i64,
     contract_address: Typed,
     block_number: Option<i64>,

@@ -62,8 +62,8 @@ impl Drop for Place {
 fn signed(tokens: &AccessTokens) -> (String, String) {
     let now = Clock::System.now();
     let session = Session {
-        id: "ses_1".to_owned(),
-        user_id: "usr_1".to_owned(),
+        id: "ses_1".into(),
+        user_id: "usr_1".into(),
         generation: 1,
         rotated_at: now,
         created_at: now,
@@ -158,14 +158,14 @@ fn old_codes_stay_valid_after_a_rotation() {
     let (secrets, yesterday) = (place.open(), place.open());
     let now = place.clock.now();
     let sealed = secrets.seal("usr_1", b"seed", [7; 16]).unwrap();
-    let token = csrf::issue(&secrets, "ses_1", now + Span::hours(25), [3; 16]);
+    let token = csrf::issue(&secrets, &"ses_1".into(), now + Span::hours(25), [3; 16]);
     let refresh = secrets.mac("refresh", &[b"ses_1"]);
     place.rotate();
     secrets.look_again().unwrap();
     assert_eq!(secrets.mac("refresh", &[b"ses_1"]), refresh, "not before its time");
 
     place.clock.advance(Span::hours(24));
-    assert_eq!(csrf::verify(&secrets, token.as_bytes(), "ses_1", place.clock.now()), Ok(()));
+    assert_eq!(csrf::verify(&secrets, token.as_bytes(), &"ses_1".into(), place.clock.now()), Ok(()));
     assert_eq!(secrets.unseal("usr_1", &sealed).unwrap(), b"seed");
     let codes = secrets.macs("refresh", &[b"ses_1"]);
     assert_eq!((codes.len(), &codes[0], &codes[1]), (2, &secrets.mac("refresh", &[b"ses_1"]), &refresh));

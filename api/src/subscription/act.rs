@@ -4,7 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::reason::RejectionReason;
@@ -36,7 +36,7 @@ enum Move {
 
 /// A move of one subscription by one caller.
 struct SubscriptionMove {
-    id: String,
+    id: SubscriptionId,
     scope: Scope,
     kind: Move,
 }
@@ -122,11 +122,11 @@ impl Describes for Reject {
 
 async fn act<T: Describes + Sync>(
     app: &App,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     principal: &Principal,
     submission: &Submission<T>,
 ) -> Result<Response> {
-    id::check("sub", &id)?;
+    id.check()?;
     let by = if principal.is_staff() { EndedBy::Staff } else { EndedBy::Investor };
     let kind = submission.body.to_move(by)?;
     let role = match kind {
@@ -150,7 +150,7 @@ async fn act<T: Describes + Sync>(
 )]
 pub async fn cancel(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<SubscriptionId>,
     principal: Principal,
     submission: Submission<Cancel>,
 ) -> Result<Response> {
@@ -168,7 +168,7 @@ pub async fn cancel(
 )]
 pub async fn reconfirm(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<SubscriptionId>,
     principal: Principal,
     submission: Submission<Reconfirm>,
 ) -> Result<Response> {
@@ -188,7 +188,7 @@ pub async fn reconfirm(
 )]
 pub async fn accept(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<SubscriptionId>,
     principal: Principal,
     submission: Submission<Accept>,
 ) -> Result<Response> {
@@ -206,7 +206,7 @@ pub async fn accept(
 )]
 pub async fn reject(
     State(app): State<App>,
-    id: Path<String>,
+    id: Path<SubscriptionId>,
     principal: Principal,
     submission: Submission<Reject>,
 ) -> Result<Response> {
@@ -246,7 +246,7 @@ impl Change for SubscriptionMove {
     }
 
     async fn apply(&self, app: &App, tx: &mut Tx, (): (), by: Requester) -> muniment_domain::Result<(Answer, Point)> {
-        let (id, scope) = (self.id.as_str(), &self.scope);
+        let (id, scope) = (&self.id, &self.scope);
         match &self.kind {
             Move::Cancel { by: ended_by, reason } => moves::cancel(tx, scope, id, *ended_by, reason, &by).await?,
             Move::Reconfirm { offering_version } => {

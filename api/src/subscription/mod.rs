@@ -14,10 +14,11 @@ use axum::extract::{Path, State};
 use axum::http::{Uri, header};
 use axum::response::{IntoResponse, Response};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, OfferingId, SubscriptionId};
+use muniment_domain::principal;
 use muniment_domain::subscription::{self, Filter, Scope};
 use muniment_domain::total::Total;
 use muniment_domain::user::Role;
-use muniment_domain::{id, principal};
 use utoipa::IntoParams;
 
 pub use record::View;
@@ -61,11 +62,9 @@ pub struct Filters {
     /// One status, or several separated by commas.
     #[param(example = "committed,accepted")]
     status: Option<String>,
-    #[param(pattern = "^off_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    offering_id: Option<String>,
+    offering_id: Option<OfferingId>,
     /// Only for staff.
-    #[param(pattern = "^inv_[0-7][0-9a-hjkmnp-tv-z]{25}$")]
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The wallet that the units go to.
     #[param(pattern = "^0x[0-9a-fA-F]{40}$")]
     wallet_address: Option<String>,
@@ -91,10 +90,10 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
     }
     let filter = Filter {
         statuses: parameters.words("status")?,
-        offering_id: parameters.id("offering_id", "off")?,
-        investor_id: parameters.id("investor_id", "inv")?,
+        offering_id: parameters.id("offering_id")?,
+        investor_id: parameters.id("investor_id")?,
         wallet_address: parameters.hex("wallet_address", 40)?,
-        after: parameters.id("after", "sub")?,
+        after: parameters.id("after")?,
         created: parameters.created()?,
         ..Filter::default()
     };
@@ -106,7 +105,7 @@ pub async fn list(State(app): State<App>, Principal(principal): Principal, uri: 
 
 /// Adds the offering to each subscription, if the request asks for it.
 async fn expand(tx: &mut Tx, parameters: &Parameters, views: &mut [View]) -> Result<()> {
-    let ids = views.iter().map(|view| view.offering_id.as_str());
+    let ids = views.iter().map(|view| &view.offering_id);
     let offerings = brief::expanded(tx, parameters, ids).await?;
     views.iter_mut().for_each(|view| view.offering = offerings.get(&view.offering_id).cloned());
     Ok(())
@@ -123,12 +122,12 @@ async fn expand(tx: &mut Tx, parameters: &Parameters, views: &mut [View]) -> Res
 )]
 pub async fn of_offering(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Scroll<View>>> {
     let (asked, parameters) = Page::read(&uri, &["status", "created_from", "created_to", "after"])?;
-    let after = parameters.id("after", "sub")?;
+    let after = parameters.id("after")?;
     let (statuses, created) = (parameters.words("status")?, parameters.created()?);
     let mut tx = app.db.read().await?;
     offering::find_run_by(&mut tx, &principal, &id).await?;
@@ -158,7 +157,7 @@ async fn page(tx: &mut Tx, scope: &Scope, filter: &Filter, page: Page) -> Result
 )]
 pub async fn detail(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     Principal(principal): Principal,
     uri: Uri,
 ) -> Result<Response> {
@@ -171,8 +170,8 @@ pub async fn detail(
 }
 
 /// A subscription, whose id may be malformed, as answers show it.
-async fn shown(tx: &mut Tx, scope: &Scope, id: &str) -> muniment_domain::Result<(i64, View)> {
-    id::check("sub", id)?;
+async fn shown(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> muniment_domain::Result<(i64, View)> {
+    id.check()?;
     let row = subscription::listed(tx, scope, id).await?;
     Ok((row.subscription.version, record::item(&row, tx.now())))
 }

@@ -6,7 +6,7 @@ use axum::http::Uri;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::{PaymentId, SubscriptionId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::PaymentMethod;
@@ -47,7 +47,7 @@ pub struct Body {
     external_reference: String,
     received_at: Option<Instant>,
     #[serde(skip)]
-    id: String,
+    id: SubscriptionId,
 }
 
 /// The full refund.
@@ -60,7 +60,7 @@ pub struct Refund {
     /// When the money was refunded.
     refunded_at: Option<Instant>,
     #[serde(skip)]
-    id: String,
+    id: SubscriptionId,
 }
 
 /// Record a payment or a refund.
@@ -76,10 +76,10 @@ pub struct Refund {
 )]
 pub async fn payments(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     submission: Submission<Body>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
+    idempotency::once_for(&app, id, submission, |body, id| body.id = id).await
 }
 
 /// Record the full refund of a subscription that ended.
@@ -93,10 +93,10 @@ pub async fn payments(
 )]
 pub async fn refund(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     submission: Submission<Refund>,
 ) -> Result<Response> {
-    idempotency::once_for(&app, "sub", id, submission, |body, id| body.id = id).await
+    idempotency::once_for(&app, id, submission, |body, id| body.id = id).await
 }
 
 impl Form for Body {
@@ -186,13 +186,13 @@ async fn answer(tx: &mut Tx, status: i64, payment: &Payment) -> muniment_domain:
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     Principal(principal): Principal,
     uri: Uri,
 ) -> Result<Json<Payments>> {
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
-    id::check("sub", &id)?;
+    id.check()?;
     domain::listed(&mut tx, &scope(&principal), &id).await?;
     let data = domain::payments(&mut tx, &id).await?.iter().map(line).collect();
     Ok(Json(Payments { data }))
@@ -208,9 +208,8 @@ pub struct Payments {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Payment)]
 pub struct Line {
-    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    subscription_id: String,
+    id: PaymentId,
+    subscription_id: SubscriptionId,
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,
@@ -238,9 +237,8 @@ pub fn line(p: &Payment) -> Line {
 #[derive(Serialize, ToSchema)]
 #[schema(as = PaymentEntered)]
 pub struct RecordedPayment {
-    #[schema(example = "pay_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    subscription_id: String,
+    id: PaymentId,
+    subscription_id: SubscriptionId,
     #[serde(rename = "type")]
     kind: PaymentKind,
     amount: Amount,

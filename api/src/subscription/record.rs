@@ -1,6 +1,7 @@
 //! A subscription as lists and details show it.
 
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{InvestorId, OfferingId, OperationId, SubscriptionId};
 use muniment_domain::investor::Status as KycStatus;
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::choice::PaymentMethod;
@@ -18,16 +19,15 @@ use crate::offering::brief;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscription)]
 pub struct View {
-    subscription_id: String,
-    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
-    pub offering_id: String,
+    subscription_id: SubscriptionId,
+    id: SubscriptionId,
+    pub offering_id: OfferingId,
     offering_name: String,
     /// The offering. Only with `expand=offering`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub offering: Option<brief::View>,
-    investor_id: String,
+    investor_id: InvestorId,
     status: Status,
     status_reason: Option<String>,
     amount: Amount,
@@ -105,7 +105,7 @@ struct MintState {
     /// `none`, `pending`, `submitted`, `failed`, `needs_attention` or `minted`.
     #[schema(example = "none")]
     status: &'static str,
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
     tx_hash: Option<String>,
     block_number: Option<i64>,
     /// When the tokens were minted. Null if they are not.
@@ -145,7 +145,7 @@ pub fn item(row: &Listed, now: DateTime<Utc>) -> View {
             refunded_amount: money(s.refunded_amount),
             excess_amount: money(s.excess()),
             method: s.payment_method,
-            reference: s.id.clone(),
+            reference: s.id.to_string(),
         },
         gates: gates(row, now),
         mint: MintState {

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::subscription::Scope;
 use muniment_domain::user::Role;
@@ -29,7 +30,7 @@ use crate::http::error::Result;
 pub struct Body {
     wallet_address: Typed,
     #[serde(skip)]
-    asked: Option<(Scope, String)>,
+    asked: Option<(Scope, SubscriptionId)>,
 }
 
 /// Change the wallet of a subscription.
@@ -43,12 +44,12 @@ pub struct Body {
 )]
 pub async fn change_wallet(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<SubscriptionId>,
     Principal(principal): Principal,
     submission: Submission<Body>,
 ) -> Result<Response> {
     let scope = acting_as(&principal, Role::Investor);
-    idempotency::once_for(&app, "sub", id, submission, |body, id| body.asked = Some((scope, id))).await
+    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((scope, id))).await
 }
 
 impl Form for Body {

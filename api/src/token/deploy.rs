@@ -4,6 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::idempotency::Answer;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::token::deploy;
@@ -26,7 +27,7 @@ const NAME_CHARACTERS: std::ops::RangeInclusive<usize> = 3..=160;
 #[schema(as = DeployToken)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    offering_id: String,
+    offering_id: OfferingId,
     #[schema(min_length = 3, max_length = 160, example = "Solar Park Alentejo")]
     name: Option<String>,
     #[schema(pattern = "^[A-Z0-9]{2,11}$", example = "SOLAR")]

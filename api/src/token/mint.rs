@@ -4,7 +4,7 @@ use axum::extract::State;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
-use muniment_domain::id;
+use muniment_domain::id::{BatchId, OfferingId, OperationId, SubscriptionId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::operation::Status;
 use muniment_workflows::requester::Requester;
@@ -30,10 +30,10 @@ const SUBSCRIPTIONS_MAX: usize = 1_000;
 #[schema(as = TriggerMint)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    offering_id: String,
+    offering_id: OfferingId,
     /// The subscriptions to mint. All accepted ones, by default.
     #[schema(min_items = 1, max_items = 1000)]
-    subscription_ids: Option<Vec<String>>,
+    subscription_ids: Option<Vec<SubscriptionId>>,
     lockup: Option<Lockup>,
 }
 
@@ -69,7 +69,7 @@ impl Form for Body {
     }
 }
 
-fn check_subscription_ids(ids: &[String]) -> Result<()> {
+fn check_subscription_ids(ids: &[SubscriptionId]) -> Result<()> {
     if ids.is_empty() {
         let detail = "Name at least one subscription, or leave the field out to mint every accepted one.";
         return Err(Problem::field("/subscription_ids", "below_minimum", detail));
@@ -81,7 +81,7 @@ fn check_subscription_ids(ids: &[String]) -> Result<()> {
     let mut seen = std::collections::BTreeSet::new();
     Problem::all(ids.iter().enumerate().map(|(index, text)| {
         let pointer = format!("/subscription_ids/{index}");
-        let is_id = id::check("sub", text).is_ok();
+        let is_id = text.check().is_ok();
         check_that(is_id, pointer.as_str(), "id_format", "The id of a subscription looks like sub_01k….")?;
         check_that(seen.insert(text), pointer, "duplicate", "The subscription is named twice.")
     }))
@@ -119,7 +119,7 @@ pub enum Minting {
 #[derive(Serialize, ToSchema)]
 #[schema(as = MintAccepted)]
 pub struct Accepted {
-    batch_id: String,
+    batch_id: BatchId,
     operations: Vec<Page>,
     skipped: Vec<Skipped>,
 }
@@ -136,18 +136,17 @@ pub struct ApprovalAsked {
 #[derive(Serialize, ToSchema)]
 #[schema(as = MintPage)]
 struct Page {
-    #[schema(example = "op_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: OperationId,
     status: Status,
     /// The ids of the subscriptions.
-    subscription_ids: Vec<String>,
+    subscription_ids: Vec<SubscriptionId>,
 }
 
 /// A subscription that is not minted, with the reason.
 #[derive(Serialize, ToSchema)]
 #[schema(as = SkippedSubscription)]
 pub struct Skipped {
-    subscription_id: String,
+    subscription_id: SubscriptionId,
     /// Why it is not minted.
     code: Skip,
 }
@@ -180,8 +179,8 @@ mod tests {
 
     fn refused(ids: &[&str]) -> Option<String> {
         let body = Body {
-            offering_id: "off_01jc0000000000000000000000".to_owned(),
-            subscription_ids: Some(ids.iter().map(|&id| id.to_owned()).collect()),
+            offering_id: "off_01jc0000000000000000000000".into(),
+            subscription_ids: Some(ids.iter().map(|&id| id.into()).collect()),
             lockup: None,
         };
         let problem = body.check(DateTime::UNIX_EPOCH).err()?.body("", "/", "req");

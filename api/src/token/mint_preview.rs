@@ -3,9 +3,10 @@
 use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
+use muniment_domain::id::{OfferingId, SubscriptionId};
 use muniment_domain::money::Money;
+use muniment_domain::offering;
 use muniment_domain::operation_item::Item;
-use muniment_domain::{id, offering};
 use muniment_workflows::token::mint;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -31,8 +32,7 @@ pub struct MintPreview {
 #[derive(Serialize, ToSchema)]
 #[schema(as = MintPreviewLine)]
 struct Line {
-    #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    subscription_id: String,
+    subscription_id: SubscriptionId,
     wallet_address: Typed,
     /// The base units.
     #[schema(example = "1250000")]
@@ -49,8 +49,8 @@ struct Line {
     responses((status = 200, body = MintPreview)),
     extensions(("x-codes" = json!(["invalid_state", "nothing_to_mint"]))),
 )]
-pub async fn read(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> Result<Json<MintPreview>> {
-    id::check("off", &id)?;
+pub async fn read(State(app): State<App>, Path(id): Path<OfferingId>, uri: Uri) -> Result<Json<MintPreview>> {
+    id.check()?;
     Parameters::read(&uri, &[])?;
     let mut tx = app.db.read().await?;
     let offering = offering::find(&mut tx, &id).await?;
@@ -58,7 +58,7 @@ pub async fn read(State(app): State<App>, Path(id): Path<String>, uri: Uri) -> R
     let (_, chosen) = mint::evaluate(&mut tx, &offering, &request).await?;
     let amount = |minor: i64| Amount(Money::from_minor(minor));
     let line = |(item, minor): (&Item, &i64)| Line {
-        subscription_id: item.subject_id.clone(),
+        subscription_id: item.subject_id.as_str().into(),
         wallet_address: Typed(item.wallet_address.0),
         base_units: item.quantity.to_string(),
         amount: amount(*minor),

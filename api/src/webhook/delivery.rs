@@ -7,6 +7,7 @@ use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::delivery::{self, Attempt, Delivery, Status, again};
+use muniment_domain::id::{DeliveryId, EndpointId, EventId, Id, IdKind};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::webhook::{self, Endpoint, Owner};
 use muniment_domain::{Code as Refusal, Error};
@@ -30,14 +31,11 @@ use crate::http::pages::{List, Page, Paging};
 #[derive(Serialize, ToSchema)]
 #[schema(as = Delivery)]
 pub struct View {
-    #[schema(example = "dlv_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: DeliveryId,
     /// The webhook endpoint.
-    #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    endpoint_id: String,
+    endpoint_id: EndpointId,
     /// The event. Every attempt sends its id as `webhook-id`.
-    #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    event_id: String,
+    event_id: EventId,
     /// The type of the event.
     #[schema(example = "subscription.minted")]
     event_type: String,
@@ -118,7 +116,7 @@ fn tried(a: Attempt) -> AttemptView {
 )]
 pub async fn list(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
@@ -137,7 +135,7 @@ pub async fn list(
     path = "/v1/webhooks/deliveries/{id}",
     responses((status = 200, body = Detail)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<Detail>> {
+pub async fn detail(State(app): State<App>, Path(id): Path<DeliveryId>, principal: Principal) -> Result<Json<Detail>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let found = delivery::find(&mut tx, &id, &owner).await?;
@@ -145,17 +143,12 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
     Ok(Json(Detail { delivery: shown(found), tried: attempts.into_iter().map(tried).collect() }))
 }
 
-/// The owner and the id that a request names, from the caller and the path.
-type Asked = Option<(Owner, String)>;
-
-fn asked(asked: &Asked) -> muniment_domain::Result<(&Owner, &str)> {
-    let named = asked.as_ref().map(|(owner, id)| (owner, id.as_str()));
-    named.ok_or_else(|| Error::refused(Refusal::NotFound, "The id is missing."))
+fn asked<T>(asked: &Option<T>) -> muniment_domain::Result<&T> {
+    asked.as_ref().ok_or_else(|| Error::refused(Refusal::NotFound, "The id is missing."))
 }
 
 /// The endpoint of a request, woken because something is due for it.
-async fn woken(tx: &mut Tx, named: &Asked) -> muniment_domain::Result<Endpoint> {
-    let (owner, id) = asked(named)?;
+async fn woken(tx: &mut Tx, owner: &Owner, id: &EndpointId) -> muniment_domain::Result<Endpoint> {
     let endpoint = webhook::find(tx, id, owner).await?;
     queue::wake_ids(tx, queue::DELIVERY, &[&endpoint.id]).await?;
     Ok(endpoint)
@@ -165,13 +158,12 @@ fn accepted(body: Value) -> Answer {
     Answer { status: 202, location: None, body: body.to_string() }
 }
 
-/// What is asked for by a request without fields.
-#[derive(Clone, Copy, Debug, Default)]
+/// What is asked for by a request without fields, and the id in its path.
+#[derive(Debug)]
 enum Order {
-    #[default]
-    Test,
-    Redeliver,
-    RedeliverFailed,
+    Test(EndpointId),
+    Redeliver(DeliveryId),
+    RedeliverFailed(EndpointId),
 }
 
 /// The request body. It has no fields.
@@ -181,10 +173,7 @@ enum Order {
 pub struct Ordered {
     #[serde(skip)]
     #[schema(ignore)]
-    order: Order,
-    #[serde(skip)]
-    #[schema(ignore)]
-    asked: Asked,
+    asked: Option<(Owner, Order)>,
 }
 
 impl Form for Ordered {
@@ -197,38 +186,34 @@ impl Form for Ordered {
 
 impl ChangeRequest for Ordered {
     async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
-        Ok(accepted(match self.order {
-            Order::Test => {
-                let endpoint = woken(tx, &self.asked).await?;
+        let (owner, order) = asked(&self.asked)?;
+        Ok(accepted(match order {
+            Order::Test(id) => {
+                let endpoint = woken(tx, owner, id).await?;
                 json!(shown(again::test(tx, &endpoint).await?))
             }
-            Order::Redeliver => {
-                let (owner, id) = asked(&self.asked)?;
+            Order::Redeliver(id) => {
                 let found = delivery::find(tx, id, owner).await?;
-                let endpoint = woken(tx, &Some((owner.clone(), found.endpoint_id.clone()))).await?;
+                let endpoint = woken(tx, owner, &found.endpoint_id).await?;
                 json!(shown(again::redeliver(tx, &endpoint, &found).await?))
             }
-            Order::RedeliverFailed => {
-                let endpoint = woken(tx, &self.asked).await?;
+            Order::RedeliverFailed(id) => {
+                let endpoint = woken(tx, owner, id).await?;
                 json!(Redelivered { redelivered: again::redeliver_failed(tx, &endpoint).await? })
             }
         }))
     }
 }
 
-async fn carry_out(
+async fn carry_out<K: IdKind>(
     app: App,
-    prefix: &'static str,
-    id: String,
+    id: Id<K>,
     principal: Principal,
     submission: Submission<Ordered>,
-    order: Order,
+    order: fn(Id<K>) -> Order,
 ) -> Result<Response> {
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    idempotency::once_for(&app, prefix, id, submission, |body, id| {
-        (body.order, body.asked) = (order, Some((owner, id)));
-    })
-    .await
+    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((owner, order(id)))).await
 }
 
 /// Send a test event.
@@ -244,11 +229,11 @@ async fn carry_out(
 )]
 pub async fn test(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     submission: Submission<Ordered>,
 ) -> Result<Response> {
-    carry_out(app, "whe", id, principal, submission, Order::Test).await
+    carry_out(app, id, principal, submission, Order::Test).await
 }
 
 /// Send an event once more.
@@ -264,11 +249,11 @@ pub async fn test(
 )]
 pub async fn redeliver(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<DeliveryId>,
     principal: Principal,
     submission: Submission<Ordered>,
 ) -> Result<Response> {
-    carry_out(app, "dlv", id, principal, submission, Order::Redeliver).await
+    carry_out(app, id, principal, submission, Order::Redeliver).await
 }
 
 /// How many deliveries are sent once more.
@@ -291,11 +276,11 @@ pub struct Redelivered {
 )]
 pub async fn redeliver_failed(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     submission: Submission<Ordered>,
 ) -> Result<Response> {
-    carry_out(app, "whe", id, principal, submission, Order::RedeliverFailed).await
+    carry_out(app, id, principal, submission, Order::RedeliverFailed).await
 }
 
 /// The range of time in which an endpoint missed events.
@@ -309,7 +294,7 @@ pub struct Recovery {
     until: Option<Instant>,
     #[serde(skip)]
     #[schema(ignore)]
-    asked: Asked,
+    asked: Option<(Owner, EndpointId)>,
 }
 
 /// The range of time that is sent again.
@@ -336,12 +321,12 @@ pub struct Recovering {
 )]
 pub async fn recover(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     submission: Submission<Recovery>,
 ) -> Result<Response> {
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    idempotency::once_for(&app, "whe", id, submission, |body, id| body.asked = Some((owner, id))).await
+    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((owner, id))).await
 }
 
 impl Form for Recovery {
@@ -357,7 +342,8 @@ impl Form for Recovery {
 
 impl ChangeRequest for Recovery {
     async fn accept(&self, _: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
-        let endpoint = woken(tx, &self.asked).await?;
+        let (owner, id) = asked(&self.asked)?;
+        let endpoint = woken(tx, owner, id).await?;
         let until = self.until.unwrap_or(Instant(tx.now()));
         again::begin_recovery(tx, &endpoint, self.since.0, until.0).await?;
         Ok(accepted(json!(Recovering { since: self.since, until })))

@@ -11,6 +11,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::delivery;
+use muniment_domain::id::{EndpointId, OfferingId, SecretId, of};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::point::Point;
 use muniment_domain::webhook::{self, Endpoint, Filter, New, Owner, Status, secret};
@@ -52,7 +53,7 @@ pub struct NewEndpointRequest {
     event_types: Vec<String>,
     /// The offerings whose events are sent. Null means all.
     #[schema(min_items = 1, max_items = 100, example = json!(["off_01jc8yq3k5e9v8w2m4n6p7r9st"]))]
-    offering_ids: Option<Vec<String>>,
+    offering_ids: Option<Vec<OfferingId>>,
     /// At most five extra headers to send. Their values are not shown again.
     #[serde(default)]
     #[schema(example = json!({ "x-portal": "its own secret" }))]
@@ -79,7 +80,7 @@ pub struct Change {
     /// The offerings whose events are sent. Null means all.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100, example = json!(null))]
-    offering_ids: Option<Option<Vec<String>>>,
+    offering_ids: Option<Option<Vec<OfferingId>>>,
     /// Extra headers to send.
     #[schema(example = json!({ "x-portal": "its own secret" }))]
     headers: Option<BTreeMap<String, String>>,
@@ -145,7 +146,7 @@ impl ChangeRequest for NewEndpointRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let unnamed = || Error::refused(Refusal::NotFound, "The owner is missing.");
         let (owner, event_types) = self.whose.as_ref().ok_or_else(unnamed)?;
-        let id = tx.new_id("whe");
+        let id = tx.new_id::<of::Endpoint>();
         let offering_ids = self.offering_ids.as_ref().map(|ids| ids.join(" "));
         let headers_sealed = sealed_headers(app, &id, &self.headers)?;
         let new = New {
@@ -194,7 +195,7 @@ pub async fn list(State(app): State<App>, principal: Principal, uri: Uri) -> Res
     path = "/v1/webhooks/endpoints/{id}",
     responses((status = 200, body = View, headers(("ETag" = String)))),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Response> {
+pub async fn detail(State(app): State<App>, Path(id): Path<EndpointId>, principal: Principal) -> Result<Response> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let endpoint = webhook::find(&mut tx, &id, &owner).await?;
@@ -213,7 +214,7 @@ pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: P
 )]
 pub async fn change(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     headers: HeaderMap,
     Input(body): Input<Change>,
@@ -281,7 +282,7 @@ pub async fn change(
     path = "/v1/webhooks/endpoints/{id}",
     responses((status = 204)),
 )]
-pub async fn remove(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<StatusCode> {
+pub async fn remove(State(app): State<App>, Path(id): Path<EndpointId>, principal: Principal) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let owner = owner(&mut tx, &principal).await?;
     let endpoint = webhook::find(&mut tx, &id, &owner).await?;
@@ -302,15 +303,14 @@ pub struct Rotation {
     /// The owner and the id, from the caller and the path.
     #[serde(skip)]
     #[schema(ignore)]
-    asked: Option<(Owner, String)>,
+    asked: Option<(Owner, EndpointId)>,
 }
 
 /// The new signing secret of a webhook endpoint.
 #[derive(Serialize, ToSchema)]
 #[schema(as = RotatedSecret)]
 pub struct Rotated {
-    #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: EndpointId,
     /// The signing secret. It is shown only here.
     #[schema(example = "whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oDaa2fYpJhZHs=")]
     secret: String,
@@ -330,12 +330,12 @@ pub struct Rotated {
 )]
 pub async fn rotate(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<EndpointId>,
     principal: Principal,
     submission: Submission<Rotation>,
 ) -> Result<Response> {
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    idempotency::once_for(&app, "whe", id, submission, |body, id| body.asked = Some((owner, id))).await
+    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((owner, id))).await
 }
 
 impl Form for Rotation {
@@ -360,15 +360,15 @@ impl ChangeRequest for Rotation {
 }
 
 /// A secret: its id, its text, and its encrypted form.
-fn new_secret(app: &App) -> muniment_domain::Result<(String, String, String)> {
+fn new_secret(app: &App) -> muniment_domain::Result<(SecretId, String, String)> {
     let ids = app.db.ids();
-    let id = ids.new_id("whs", app.db.clock().now());
+    let id = ids.new_id::<of::Secret>(app.db.clock().now());
     let text = format!("whsec_{}", BASE64.encode([ids.bytes(), ids.bytes()].concat()));
     let sealed = app.seal(&id, text.as_bytes())?;
     Ok((id, text, sealed))
 }
 
-fn sealed_headers(app: &App, id: &str, headers: &Headers) -> muniment_domain::Result<Option<String>> {
+fn sealed_headers(app: &App, id: &EndpointId, headers: &Headers) -> muniment_domain::Result<Option<String>> {
     let text = (!headers.is_empty()).then(|| json!(headers).to_string());
     text.map(|text| app.seal(id, text.as_bytes())).transpose()
 }

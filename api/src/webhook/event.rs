@@ -14,6 +14,7 @@ use muniment_domain::event_data;
 use muniment_domain::event_scope::{self, Filter};
 use muniment_domain::event_subject;
 use muniment_domain::event_type::{CATALOG, EventType};
+use muniment_domain::id::EventId;
 use muniment_domain::webhook::API_VERSION;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -129,8 +130,7 @@ pub struct Filters {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Event)]
 pub struct EventView {
-    #[schema(example = "evt_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    pub(super) id: String,
+    pub(super) id: EventId,
     #[serde(rename = "type")]
     #[schema(example = "subscription.minted")]
     kind: String,
@@ -195,10 +195,10 @@ pub async fn list(
     }
     let known = ["type", "after", "limit", "created_from", "created_to", "wait"];
     let parameters = Parameters::read(&parts.uri, &known)?;
-    let (limit, given) = (parameters.limit()?, parameters.id("after", "evt")?);
+    let (limit, given) = (parameters.limit()?, parameters.id("after")?);
     let after = stream::last_event_id(&parts.headers)?.or(given);
     let wait = parameters.integer("wait", 0, WAIT_SECONDS_MAX.cast_signed())?;
-    let from = waiter.position(&principal, after.as_deref()).await?;
+    let from = waiter.position(&principal, after.as_ref()).await?;
     let mut filter = Filter { kind: parameters.text("type"), created: parameters.created()?, after: from };
     let data = match wait {
         0 => waiter.page(&principal, &filter, limit).await?.0,
@@ -208,7 +208,7 @@ pub async fn list(
         }
     };
     let next_after = data.last().map(|event| event.id.clone()).or(after);
-    let pagination = Place::after(Page { number: 1, limit }, next_after);
+    let pagination = Place::after(Page { number: 1, limit }, next_after.map(Into::into));
     Ok(Json(Listed { data, pagination }).into_response())
 }
 
@@ -243,7 +243,7 @@ async fn first(
     path = "/v1/events/{id}",
     responses((status = 200, body = EventView)),
 )]
-pub async fn detail(State(app): State<App>, Path(id): Path<String>, principal: Principal) -> Result<Json<EventView>> {
+pub async fn detail(State(app): State<App>, Path(id): Path<EventId>, principal: Principal) -> Result<Json<EventView>> {
     let mut tx = app.db.read().await?;
     let owner = owner(&mut tx, &principal).await?;
     let event = event_scope::find(&mut tx, &owner, &id).await?;

@@ -29,8 +29,8 @@ pub async fn owner(tx: &mut Tx, principal: &Principal) -> Result<Owner> {
         return Ok(Owner::Platform);
     }
     if person.has_role(Role::Issuer) {
-        return Ok(Owner::Issuer(person.issuer_id.clone().unwrap_or_else(|| person.user_id.clone())));
+        return Ok(Owner::Issuer(person.issuer_id.clone().unwrap_or_else(|| person.user_id.as_str().into())));
     }
     let investor = domain::investor_of(tx, &person.user_id).await?;
-    Ok(Owner::Investor(investor.unwrap_or_else(|| person.user_id.clone())))
+    Ok(Owner::Investor(investor.unwrap_or_else(|| person.user_id.as_str().into())))
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::delivery::{self, Backlog};
+use muniment_domain::id::EndpointId;
 use muniment_domain::webhook::{Endpoint, Status};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -20,8 +21,7 @@ pub type Headers = BTreeMap<String, String>;
 #[derive(Serialize, ToSchema)]
 #[schema(as = Endpoint)]
 pub struct View {
-    #[schema(example = "whe_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: String,
+    id: EndpointId,
     #[schema(example = "https://hooks.portal.example/in")]
     url: String,
     #[schema(example = "The portal")]
@@ -91,7 +91,7 @@ impl Made {
 
 /// Endpoints with what waits for them.
 pub async fn items(app: &App, tx: &mut Tx, endpoints: Vec<Endpoint>) -> muniment_domain::Result<Vec<View>> {
-    let ids: Vec<_> = endpoints.iter().map(|endpoint| endpoint.id.as_str()).collect();
+    let ids: Vec<_> = endpoints.iter().map(|endpoint| &endpoint.id).collect();
     let backlogs = if ids.is_empty() { Vec::new() } else { delivery::backlogs(tx, Some(&ids)).await? };
     let item = |endpoint: Endpoint| {
         let backlog = backlogs.iter().find(|of| of.endpoint_id == endpoint.id);

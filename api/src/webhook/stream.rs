@@ -10,7 +10,7 @@ use axum::response::sse::{Event, Sse};
 use axum::response::{IntoResponse, Response};
 use futures::stream;
 use muniment_domain::event_scope::Filter;
-use muniment_domain::id;
+use muniment_domain::id::EventId;
 
 use super::waiter::Waiter;
 use crate::access::principal::Principal;
@@ -49,10 +49,10 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
 /// Opens a stream. Its first message has an id and no data, so that a client has a place to continue from before the first event.
 pub async fn open(waiter: Waiter, mut watch: Watch, principal: Principal, request: &Parts) -> Result<Response> {
     let parameters = Parameters::read(&request.uri, &["type", "after"])?;
-    let given = parameters.id("after", "evt")?;
+    let given = parameters.id("after")?;
     let begin = match last_event_id(&request.headers)?.or(given) {
         Some(id) => id,
-        None => waiter.last(&principal).await?.unwrap_or_else(|| BEGINNING.to_owned()),
+        None => waiter.last(&principal).await?.unwrap_or_else(|| BEGINNING.into()),
     };
     let after = waiter.position(&principal, Some(&begin)).await?;
     watch.position();
@@ -71,12 +71,12 @@ pub async fn open(waiter: Waiter, mut watch: Watch, principal: Principal, reques
 }
 
 /// The header with which a client continues a stream.
-pub fn last_event_id(headers: &HeaderMap) -> Result<Option<String>> {
+pub fn last_event_id(headers: &HeaderMap) -> Result<Option<EventId>> {
     let Some(value) = headers.get(LAST_EVENT_ID) else { return Ok(None) };
-    let text = value.to_str().unwrap_or_default();
-    match id::check("evt", text) {
-        Ok(()) => Ok(Some(text.to_owned())),
-        Err(_) => Err(Problem::new(Code::InvalidHeader, "Last-Event-ID must be the id of an event, such as evt_01k….")),
+    let id = EventId::from(value.to_str().unwrap_or_default());
+    match id.is_sound() {
+        true => Ok(Some(id)),
+        false => Err(Problem::new(Code::InvalidHeader, "Last-Event-ID must be the id of an event, such as evt_01k….")),
     }
 }
 

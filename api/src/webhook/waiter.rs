@@ -4,6 +4,7 @@
 use axum::http::header;
 use axum::http::request::Parts;
 use muniment_domain::event_scope::{self, Filter};
+use muniment_domain::id::EventId;
 use muniment_domain::row_security;
 
 use super::event::{EventView, shown};
@@ -43,7 +44,7 @@ impl Waiter {
     }
 
     /// The position of an event; the beginning without one.
-    pub async fn position(&self, principal: &Principal, id: Option<&str>) -> Result<i64> {
+    pub async fn position(&self, principal: &Principal, id: Option<&EventId>) -> Result<i64> {
         let Some(id) = id else { return Ok(0) };
         self.limited(principal, async {
             let mut tx = self.app.db.read().await?;
@@ -53,7 +54,7 @@ impl Waiter {
     }
 
     /// The id of the last event that the caller may see.
-    pub async fn last(&self, principal: &Principal) -> Result<Option<String>> {
+    pub async fn last(&self, principal: &Principal) -> Result<Option<EventId>> {
         self.limited(principal, async {
             let mut tx = self.app.db.read().await?;
             let owner = owner(&mut tx, principal).await?;
@@ -84,6 +85,6 @@ impl Waiter {
         if !principal.0.is_only_investor() {
             return read.await;
         }
-        row_security::limited_to(principal.0.investor_id.as_deref(), read).await
+        row_security::limited_to(principal.0.investor_id.as_ref(), read).await
     }
 }

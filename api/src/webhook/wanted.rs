@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use muniment_activities::delivery::{Unvetted, vet};
 use muniment_domain::event_type::{self, CATALOG};
-use muniment_domain::id;
+use muniment_domain::id::OfferingId;
 use muniment_domain::webhook::{Owner, network, url};
 use muniment_workflows::delivery::lookup;
 
@@ -79,14 +79,14 @@ pub fn check_types(owner: &Owner, types: &[String]) -> Result<String> {
 }
 
 /// The offerings as they are stored.
-pub fn check_offerings(offerings: Option<&[String]>) -> Result<Option<String>> {
+pub fn check_offerings(offerings: Option<&[OfferingId]>) -> Result<Option<String>> {
     let Some(offerings) = offerings else { return Ok(None) };
     if offerings.is_empty() || offerings.len() > OFFERINGS_MAX {
         let detail = format!("Name 1 to {OFFERINGS_MAX} offerings, or null for all.");
         return Err(Problem::field("/offering_ids", "required", detail));
     }
     for (index, offering) in offerings.iter().enumerate() {
-        if id::check("off", offering).is_err() {
+        if !offering.is_sound() {
             return Err(Problem::field(
                 format!("/offering_ids/{index}"),
                 "reference_format",
@@ -180,7 +180,7 @@ mod tests {
     #[test]
     fn event_type_must_be_visible_to_the_owner() {
         let list = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<_>>();
-        let investor = Owner::Investor("inv_1".to_owned());
+        let investor = Owner::Investor("inv_1".into());
         assert_eq!(
             check_types(&investor, &list(&["subscription.*", "wallet.frozen"])).unwrap(),
             "subscription.* wallet.frozen"

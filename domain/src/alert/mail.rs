@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use super::queue::{Waiting, is_digest, next_digest};
 use crate::Result;
 use crate::db::Tx;
+use crate::id::{AlertMailId, EventId};
 use crate::sql::{sql, update_table};
 
 /// The pause between two mails of one cause.
@@ -19,12 +20,12 @@ const TRIES_DOUBLE: i64 = 6;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Due {
-    pub id: String,
+    pub id: AlertMailId,
     pub cause: String,
     /// The number of events of each type.
     pub waiting: Json<BTreeMap<String, i64>>,
     /// The last of them.
-    pub event_id: String,
+    pub event_id: EventId,
     pub tries: i64,
     pub version: i64,
     pub email: String,

@@ -23,6 +23,7 @@ use crate::db::Tx;
 use crate::event::Event;
 use crate::event_subject::Subject;
 use crate::event_type::{self, CATALOG};
+use crate::id::{OfferingId, UserId};
 use crate::role::{Role, Roles};
 use crate::sql::{insert_into, sql};
 use crate::webhook::Owner;
@@ -43,7 +44,7 @@ pub struct Rule {
     /// Names, `*` or patterns such as `subscription.*`.
     pub event_types: Vec<String>,
     /// Only events of these offerings. None for all.
-    pub offering_ids: Option<Vec<String>>,
+    pub offering_ids: Option<Vec<OfferingId>>,
     /// How soon.
     pub pace: Pace,
 }
@@ -97,13 +98,13 @@ fn pace(rules: &[Rule], event: &Event, subject: Option<&Subject>) -> Option<Pace
 }
 
 /// The rules that a user has set. None if the user has set none.
-pub async fn rules(tx: &mut Tx, user_id: &str) -> Result<Option<Vec<Rule>>> {
+pub async fn rules(tx: &mut Tx, user_id: &UserId) -> Result<Option<Vec<Rule>>> {
     let found = sql("select rules from alert_settings where user_id = $1").bind(user_id);
     Ok(found.optional_scalar::<Json<Vec<Rule>>>(tx).await?.map(|rules| rules.0))
 }
 
 /// Sets a user's rules. None returns to those of the role.
-pub async fn set_rules(tx: &mut Tx, user_id: &str, rules: Option<&[Rule]>) -> Result<()> {
+pub async fn set_rules(tx: &mut Tx, user_id: &UserId, rules: Option<&[Rule]>) -> Result<()> {
     let now = tx.now();
     let Some(rules) = rules else {
         sql("delete from alert_settings where user_id = $1").bind(user_id).execute(tx).await?;

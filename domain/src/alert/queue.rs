@@ -10,6 +10,7 @@ use crate::Result;
 use crate::db::Tx;
 use crate::event::Event;
 use crate::event_subject;
+use crate::id::{AlertMailId, EventId, InvestorId, IssuerId, UserId};
 use crate::role::{Role, Roles};
 use crate::rows::portions;
 use crate::sql::{Sql, insert_into, sql, update_table};
@@ -26,18 +27,18 @@ type Counts = BTreeMap<String, i64>;
 /// Somebody who may be mailed.
 #[derive(sqlx::FromRow)]
 struct Person {
-    id: String,
+    id: UserId,
     #[sqlx(try_from = "String")]
     roles: Roles,
-    issuer_id: Option<String>,
-    investor_id: Option<String>,
+    issuer_id: Option<IssuerId>,
+    investor_id: Option<InvestorId>,
     rules: Option<Json<Vec<Rule>>>,
 }
 
 /// What one user and cause has waiting.
 #[derive(sqlx::FromRow)]
 pub(super) struct Waiting {
-    pub id: String,
+    pub id: AlertMailId,
     pub waiting: Json<Counts>,
     pub try_at: Option<DateTime<Utc>>,
     pub free_at: DateTime<Utc>,
@@ -62,7 +63,7 @@ impl Person {
 
 /// Counts these events for everybody who wants a mail about them. Called in the commit that fans them out.
 pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<()> {
-    let mut counted: BTreeMap<(String, &str), (Counts, &str)> = BTreeMap::new();
+    let mut counted: BTreeMap<(UserId, &str), (Counts, &EventId)> = BTreeMap::new();
     for mut person in people(tx, events, subjects).await? {
         let (Some(owner), rules) = (person.owner(), person.rules()) else { continue };
         for event in events {
@@ -84,8 +85,8 @@ pub async fn queue(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Resul
 /// subjects, and the owners of webhook endpoints. If an event is for all members, the investors with rules too.
 async fn people(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<Vec<Person>> {
     let endpoint_owners: BTreeSet<&str> = subjects.values().filter_map(|s| s.endpoint_owner.as_deref()).collect();
-    let owners = subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id].into_iter().flatten());
-    let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
+    let owners = subjects.values().flat_map(|s| [s.issuer_id.as_deref(), s.investor_id.as_deref()]);
+    let owners: BTreeSet<&str> = owners.flatten().chain([Owner::Platform.key()]).collect();
     let mut found: Vec<Person> = Vec::new();
     for portion in portions(tx, &owners.into_iter().collect::<Vec<_>>()) {
         let staff = "u.roles like '%operator%' or (s.user_id is not null
@@ -98,7 +99,7 @@ async fn people(tx: &mut Tx, events: &[&Event], subjects: &Subjects) -> Result<V
     if event_subject::any_for_members(events, subjects) {
         found.extend(reachable("s.user_id is not null and i.id is not null)").rows::<Person>(tx).await?);
     }
-    let people: BTreeMap<String, Person> = found.into_iter().map(|person| (person.id.clone(), person)).collect();
+    let people: BTreeMap<UserId, Person> = found.into_iter().map(|person| (person.id.clone(), person)).collect();
     Ok(people.into_values().collect())
 }
 
@@ -116,7 +117,7 @@ fn belonging_to(select: Sql, owners: &[&str]) -> Sql {
     select.push(") or i.id in (").list(owners.iter().copied()).push(")")
 }
 
-async fn add(tx: &mut Tx, user_id: &str, cause: &str, counts: Counts, event_id: &str) -> Result<()> {
+async fn add(tx: &mut Tx, user_id: &UserId, cause: &str, counts: Counts, event_id: &EventId) -> Result<()> {
     let now = tx.now();
     let at = if cause == DIGEST { next_digest(now) } else { now };
     let known = sql("update alert_mails set version = version + 1, updated_at = $3 where user_id = $1 and cause = $2
@@ -125,7 +126,7 @@ async fn add(tx: &mut Tx, user_id: &str, cause: &str, counts: Counts, event_id: 
     .optional::<Waiting>(tx)
     .await?;
     let Some(mut row) = known else {
-        let id = tx.new_id("alm");
+        let id: AlertMailId = tx.new_id();
         insert_into("alert_mails")
             .set("id", id)
             .set("user_id", user_id)

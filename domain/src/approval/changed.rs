@@ -9,6 +9,7 @@ use super::Approval;
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::sql::sql;
 
 /// The changes that are named.
@@ -29,7 +30,7 @@ pub struct Change {
 /// the offering's token.
 pub async fn changes(tx: &mut Tx, a: &Approval, accounts: &[Address]) -> Result<Vec<Change>> {
     let mut found = events(tx, a).await?;
-    if let Some(offering_id) = a.offering_id.as_deref().filter(|_| !accounts.is_empty()) {
+    if let Some(offering_id) = a.offering_id.as_ref().filter(|_| !accounts.is_empty()) {
         found.extend(balances(tx, offering_id, accounts, a.created_at).await?);
     }
     found.sort_by_key(|change| Reverse(change.at));
@@ -49,7 +50,12 @@ async fn events(tx: &mut Tx, a: &Approval) -> Result<Vec<Change>> {
     Ok(rows.into_iter().map(|(what, at)| Change { what, account: None, at }).collect())
 }
 
-async fn balances(tx: &mut Tx, offering_id: &str, accounts: &[Address], since: DateTime<Utc>) -> Result<Vec<Change>> {
+async fn balances(
+    tx: &mut Tx,
+    offering_id: &OfferingId,
+    accounts: &[Address],
+    since: DateTime<Utc>,
+) -> Result<Vec<Change>> {
     let rows = sql("select wallet_address, max(updated_at) from holdings where offering_id = ")
         .value(offering_id)
         .push(" and wallet_address in (")

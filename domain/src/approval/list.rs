@@ -5,24 +5,25 @@ use chrono::{DateTime, Utc};
 use super::{Approval, Status};
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::{ApprovalId, BatchId, OperationId, of};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 use crate::{Code, Error, Result};
 
 /// One approval; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Approval> {
+pub async fn find(tx: &mut Tx, id: &ApprovalId) -> Result<Approval> {
     sql("select * from approvals where id = $1").bind(id).optional::<Approval>(tx).await?.ok_or_else(|| not_found(id))
 }
 
 /// One approval by an id that can be malformed. With a requester, only that person's approvals are found.
-pub async fn find_visible(tx: &mut Tx, maker: Option<&str>, id: &str) -> Result<Approval> {
-    crate::id::check("apr", id)?;
+pub async fn find_visible(tx: &mut Tx, maker: Option<&str>, id: &ApprovalId) -> Result<Approval> {
+    id.check()?;
     let found = find(tx, id).await?;
     if maker.is_none_or(|maker| maker == found.maker) { Ok(found) } else { Err(not_found(id)) }
 }
 
 /// The error for an approval that does not exist or that the caller may not see.
-pub fn not_found(id: &str) -> Error {
+pub fn not_found(id: &ApprovalId) -> Error {
     Error::refused(Code::NotFound, format!("There is no approval {id}."))
 }
 
@@ -51,7 +52,7 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
     select
         .push(" from approvals where 1 = 1")
         .one_of("status", &filter.statuses)
-        .created(filter.created, "", "apr")
+        .created::<of::Approval>(filter.created, "")
         .with_some(" and action = ", filter.action.as_ref())
         .with_some(" and maker = ", filter.maker.as_ref())
 }
@@ -77,7 +78,11 @@ pub async fn overdue(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<
 }
 
 /// The approval that led to an operation or its batch.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str, batch_id: Option<&str>) -> Result<Option<String>> {
+pub async fn of_operation(
+    tx: &mut Tx,
+    operation_id: &OperationId,
+    batch_id: Option<&BatchId>,
+) -> Result<Option<ApprovalId>> {
     sql("select id from approvals where operation_id = $1 or batch_id = $2")
         .bind((operation_id, batch_id))
         .optional_scalar(tx)

@@ -15,6 +15,7 @@ pub use list::{Filter, executed, find, find_visible, list, not_found, of_operati
 pub use state::{Move, Status};
 
 use crate::db::{Tx, expect_updated};
+use crate::id::{ApprovalId, BatchId, OfferingId, OperationId, of};
 use crate::recorder::Facts;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, canonical, event};
@@ -23,12 +24,12 @@ use crate::{Code, Error, Result, canonical, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0007_approval.sql explains those that need it.
 pub struct Approval {
-    pub id: String,
+    pub id: ApprovalId,
     pub action: String,
     pub status: Status,
     pub subject_type: String,
     pub subject_id: String,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub amount: Option<i64>,
     pub currency: Option<String>,
     pub payload: Json<Value>,
@@ -41,8 +42,8 @@ pub struct Approval {
     pub decision_reason: Option<String>,
     pub error_code: Option<String>,
     pub error_message: Option<String>,
-    pub operation_id: Option<String>,
-    pub batch_id: Option<String>,
+    pub operation_id: Option<OperationId>,
+    pub batch_id: Option<BatchId>,
     pub request_id: Option<String>,
     pub idempotency_key: Option<String>,
     pub next_action_at: Option<DateTime<Utc>>,
@@ -61,7 +62,7 @@ pub struct NewApproval {
     pub action: &'static str,
     pub subject_type: &'static str,
     pub subject_id: String,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub amount: Option<(i64, String)>,
     pub payload: Value,
     /// Only one live approval may have this key.
@@ -93,11 +94,11 @@ impl Approval {
 
 /// Stores a requested action. If the same action is already live, nothing is written and the request is refused.
 pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
-    let (id, now) = (tx.new_id("apr"), tx.now());
+    let (id, now) = (tx.new_id::<of::Approval>(), tx.now());
     let payload = canonical::with_checksums(new.payload);
     let text = canonical::text(&payload).map_err(|e| Error::Unreadable {
         what: "approval",
-        id: id.clone(),
+        id: id.to_string(),
         why: e.to_string(),
     })?;
     let sha256 = canonical::sha256(&text);
@@ -137,7 +138,8 @@ pub async fn insert(tx: &mut Tx, new: NewApproval) -> Result<Approval> {
 }
 
 async fn in_progress(tx: &mut Tx, live_key: &str) -> Result<Error> {
-    let live = sql("select id from approvals where live_key = $1").bind(live_key).optional_scalar::<String>(tx).await?;
+    let live =
+        sql("select id from approvals where live_key = $1").bind(live_key).optional_scalar::<ApprovalId>(tx).await?;
     let detail = match live {
         Some(id) => format!("The same request is waiting for approval in {id}. Decide on it or cancel it first."),
         None => "The same request was made at this moment. Look for its approval.".to_owned(),
@@ -196,7 +198,12 @@ fn facts(a: &Approval) -> Facts {
 }
 
 /// Records the operation or batch of an approval whose action another request carries out. Possible once.
-pub async fn link(tx: &mut Tx, id: &str, operation_id: Option<&str>, batch_id: Option<&str>) -> Result<()> {
+pub async fn link(
+    tx: &mut Tx,
+    id: &ApprovalId,
+    operation_id: Option<&OperationId>,
+    batch_id: Option<&BatchId>,
+) -> Result<()> {
     let now = tx.now();
     let rows = sql("update approvals set operation_id = $2, batch_id = $3, updated_at = $4
         where id = $1 and status = 'executed' and operation_id is null and batch_id is null")
@@ -255,7 +262,7 @@ pub struct Transition {
 }
 
 /// The history of an approval, oldest first.
-pub async fn history(tx: &mut Tx, id: &str) -> Result<Vec<Transition>> {
+pub async fn history(tx: &mut Tx, id: &ApprovalId) -> Result<Vec<Transition>> {
     sql("select version, from_status, to_status, at, actor, reason from approval_history
          where approval_id = $1 order by version")
     .bind(id)

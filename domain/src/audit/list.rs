@@ -4,6 +4,7 @@ use super::Entry;
 use crate::Result;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::AuditId;
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -19,7 +20,7 @@ pub struct Filter {
     pub object_id: Option<String>,
     pub created: CreatedBetween,
     /// Only entries older than this one.
-    pub after: Option<String>,
+    pub after: Option<AuditId>,
 }
 
 fn matching(select: Sql, filter: &Filter) -> Sql {

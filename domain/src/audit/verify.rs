@@ -6,6 +6,7 @@ use super::anchor::{CheckedAnchor, checked_anchors};
 use super::{BEGINNING, Entry, head};
 use crate::Result;
 use crate::db::Tx;
+use crate::id::AuditId;
 use crate::sql::sql;
 
 /// Positions in one read.
@@ -30,7 +31,7 @@ crate::words! {
 #[allow(missing_docs)]
 pub struct Mismatch {
     pub position: i64,
-    pub audit_id: Option<String>,
+    pub audit_id: Option<AuditId>,
     pub flaw: ChainProblem,
 }
 
@@ -65,7 +66,7 @@ impl Verification {
 #[derive(sqlx::FromRow)]
 struct Seal {
     position: i64,
-    audit_id: String,
+    audit_id: AuditId,
     prev_hash: String,
     hash: String,
 }
@@ -103,7 +104,7 @@ pub async fn verify(tx: &mut Tx, from: i64, to: Option<i64>, positions_max: i64)
     Ok(Verification { from, to, first_bad, hash, head, unsealed, unaccounted: lines - sealed - unsealed, anchors })
 }
 
-async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<String, Entry>)> {
+async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<AuditId, Entry>)> {
     let seals = sql("select * from audit_seals where position between $1 and $2 order by position")
         .bind((from, to))
         .rows::<Seal>(tx)
@@ -117,7 +118,7 @@ async fn portion(tx: &mut Tx, from: i64, to: i64) -> Result<(Vec<Seal>, HashMap<
 }
 
 /// Returns the hash after this position if the position matches.
-fn follow(previous: &str, seal: Option<&Seal>, lines: &HashMap<String, Entry>) -> Result<String, ChainProblem> {
+fn follow(previous: &str, seal: Option<&Seal>, lines: &HashMap<AuditId, Entry>) -> Result<String, ChainProblem> {
     let seal = seal.ok_or(ChainProblem::SealMissing)?;
     if seal.prev_hash != previous {
         return Err(ChainProblem::ChainBroken);

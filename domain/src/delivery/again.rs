@@ -8,9 +8,10 @@ use crate::delivery::fan_out::{insert, wants};
 use crate::delivery::{Delivery, KEPT_DAYS, Status};
 use crate::event::Event;
 use crate::event_scope;
+use crate::id::{EndpointId, EventId};
 use crate::sql::sql;
 use crate::webhook::{self, Endpoint};
-use crate::{Code, Error, Result, event, event_subject, id};
+use crate::{Code, Error, Result, event, event_subject};
 
 /// Sends a test event to one endpoint, whatever events it wants. Returns the delivery.
 pub async fn test(tx: &mut Tx, endpoint: &Endpoint) -> Result<Delivery> {
@@ -66,11 +67,11 @@ pub async fn begin_recovery(
     refuse_disabled(endpoint)?;
     let since = since.max(tx.now() - Duration::days(KEPT_DAYS));
     // The smallest id of that time, so that the first event after it is the first of that time.
-    webhook::set_recovery(tx, &endpoint.id, Some((&id::first_of("evt", since), until))).await
+    webhook::set_recovery(tx, &endpoint.id, Some((&EventId::first_of(since), until))).await
 }
 
 /// Does one page of a recovery. Returns whether more is left.
-pub async fn recover_page(tx: &mut Tx, endpoint_id: &str, limit: i64) -> Result<bool> {
+pub async fn recover_page(tx: &mut Tx, endpoint_id: &EndpointId, limit: i64) -> Result<bool> {
     let Some(endpoint) = webhook::lock_enabled(tx, endpoint_id).await? else { return Ok(false) };
     let (Some(after), Some(until), Some(owner)) = (&endpoint.recover_after, endpoint.recover_until, endpoint.owner())
     else {

@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 use crate::Result;
 use crate::db::Tx;
 use crate::delivery::{Delivery, Status};
+use crate::id::{EndpointId, EventId};
 use crate::sql::sql;
 use crate::webhook::secret::{self, Secret};
 use crate::webhook::{self, Endpoint};
@@ -37,7 +38,7 @@ pub struct Batch {
 }
 
 /// Takes the due deliveries of an endpoint: at most `most`, and at most `most_failing` while it fails.
-pub async fn take(tx: &mut Tx, endpoint_id: &str, most: i64, most_failing: i64) -> Result<Claim> {
+pub async fn take(tx: &mut Tx, endpoint_id: &EndpointId, most: i64, most_failing: i64) -> Result<Claim> {
     let Some(endpoint) = webhook::lock_enabled(tx, endpoint_id).await? else { return Ok(Claim::Nothing) };
     if endpoint.recover_after.is_some() {
         return Ok(Claim::Recovery);
@@ -73,7 +74,7 @@ pub async fn take(tx: &mut Tx, endpoint_id: &str, most: i64, most_failing: i64) 
 }
 
 /// Requests of the last minute, with those under way.
-async fn sent_lately(tx: &mut Tx, endpoint_id: &str, now: DateTime<Utc>) -> Result<i64> {
+async fn sent_lately(tx: &mut Tx, endpoint_id: &EndpointId, now: DateTime<Utc>) -> Result<i64> {
     let since = now - Duration::seconds(WINDOW_SECONDS);
     let sent = sql("select count(*) from webhook_attempts where endpoint_id = $1 and created_at > $2");
     let under_way = sql("select count(*) from webhook_deliveries
@@ -82,12 +83,12 @@ async fn sent_lately(tx: &mut Tx, endpoint_id: &str, now: DateTime<Utc>) -> Resu
     Ok(sent + under_way.bind((endpoint_id, now)).scalar::<i64>(tx).await?)
 }
 
-async fn bodies(tx: &mut Tx, deliveries: &[Delivery]) -> Result<HashMap<String, String>> {
+async fn bodies(tx: &mut Tx, deliveries: &[Delivery]) -> Result<HashMap<EventId, String>> {
     let mut bodies = HashMap::new();
     for portion in crate::rows::portions(tx, deliveries) {
         let found = sql("select event_id, body from webhook_messages where event_id in (");
         let found = found.list(portion.iter().map(|delivery| &delivery.event_id)).push(")");
-        bodies.extend(found.rows::<(String, String)>(tx).await?);
+        bodies.extend(found.rows::<(EventId, String)>(tx).await?);
     }
     Ok(bodies)
 }

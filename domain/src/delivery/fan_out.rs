@@ -8,6 +8,7 @@ use crate::delivery::{Status, message};
 use crate::event::Event;
 use crate::event_subject::{self, Subject};
 use crate::event_type::{CATALOG, EventType};
+use crate::id::{DeliveryId, EndpointId};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::webhook::{Endpoint, Owner};
@@ -19,7 +20,7 @@ pub struct Fanned {
     /// The number of events.
     pub events: usize,
     /// The endpoints that have new deliveries.
-    pub endpoints: BTreeSet<String>,
+    pub endpoints: BTreeSet<EndpointId>,
 }
 
 /// Whether an event waits to be fanned out.
@@ -82,7 +83,7 @@ pub(super) async fn insert(
     events.dedup_by(|a, b| a.id == b.id);
     message::store(tx, &events, subjects).await?;
     for portion in portions(tx, wanted) {
-        let ids: Vec<String> = portion.iter().map(|_| tx.new_id("dlv")).collect();
+        let ids: Vec<DeliveryId> = portion.iter().map(|_| tx.new_id()).collect();
         sql("insert into webhook_deliveries (id, endpoint_id, event_id, event_type, status, attempts, tries, next_attempt_at,
              created_at, updated_at)")
         .values(portion.iter().zip(&ids), |((endpoint, event), id)| {
@@ -109,7 +110,7 @@ pub(super) fn wants(endpoint: &Endpoint, event: &Event, subject: Option<&Subject
     let owned = endpoint.owner().is_some_and(|owner| owner.is_told(kind, subject));
     let of_offering = || match (&endpoint.offering_ids, subject.and_then(|subject| subject.offering_id.as_ref())) {
         (None, _) => true,
-        (Some(wanted), Some(offering)) => wanted.split(' ').any(|id| id == offering),
+        (Some(wanted), Some(offering)) => wanted.split(' ').any(|id| *offering == id),
         (Some(_), None) => false,
     };
     owned && endpoint.wants_type(&event.name) && of_offering()
@@ -123,8 +124,8 @@ async fn any_endpoint(tx: &mut Tx) -> Result<bool> {
 /// The enabled endpoints of the platform and of every owner of these subjects, and those of all investors if an event is for all members.
 async fn endpoints(tx: &mut Tx, events: &[&Event], subjects: &HashMap<String, Subject>) -> Result<Vec<Endpoint>> {
     let owners =
-        subjects.values().flat_map(|s| [&s.issuer_id, &s.investor_id, &s.endpoint_owner].into_iter().flatten());
-    let owners: BTreeSet<&str> = owners.map(String::as_str).chain([Owner::Platform.key()]).collect();
+        subjects.values().flat_map(|s| [s.issuer_id.as_deref(), s.investor_id.as_deref(), s.endpoint_owner.as_deref()]);
+    let owners: BTreeSet<&str> = owners.flatten().chain([Owner::Platform.key()]).collect();
     let mut endpoints = Vec::new();
     for portion in portions(tx, &owners.into_iter().collect::<Vec<_>>()) {
         let found = sql("select * from webhook_endpoints where status = 'enabled' and owner in (")

@@ -58,7 +58,7 @@ pub fn body(event: &Event, subject: Option<&Subject>) -> Result<String> {
         data: data(event, subject),
     };
     let unreadable =
-        |e: serde_json::Error| Error::Unreadable { what: "event", id: event.id.clone(), why: e.to_string() };
+        |e: serde_json::Error| Error::Unreadable { what: "event", id: event.id.to_string(), why: e.to_string() };
     serde_json::to_string(&message).map_err(unreadable)
 }
 

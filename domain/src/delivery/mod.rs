@@ -13,9 +13,10 @@ pub mod schedule;
 use chrono::{DateTime, Duration, Utc};
 
 use crate::db::Tx;
+use crate::id::{DeliveryAttemptId, DeliveryId, EndpointId, EventId};
 use crate::sql::{Sql, sql};
 use crate::webhook::Owner;
-use crate::{Code, Error, Result, id};
+use crate::{Code, Error, Result};
 
 /// How long deliveries, their attempts and their bytes are kept.
 const KEPT_DAYS: i64 = 30;
@@ -53,9 +54,9 @@ impl Status {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Delivery {
-    pub id: String,
-    pub endpoint_id: String,
-    pub event_id: String,
+    pub id: DeliveryId,
+    pub endpoint_id: EndpointId,
+    pub event_id: EventId,
     pub event_type: String,
     pub status: Status,
     /// The number of attempts, over all schedules.
@@ -71,7 +72,7 @@ pub struct Delivery {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Attempt {
-    pub id: String,
+    pub id: DeliveryAttemptId,
     pub number: i64,
     pub status_code: Option<i64>,
     /// Why there is no answer.
@@ -83,8 +84,8 @@ pub struct Attempt {
 }
 
 /// One delivery to an endpoint of this owner.
-pub async fn find(tx: &mut Tx, delivery_id: &str, owner: &Owner) -> Result<Delivery> {
-    id::check("dlv", delivery_id)?;
+pub async fn find(tx: &mut Tx, delivery_id: &DeliveryId, owner: &Owner) -> Result<Delivery> {
+    delivery_id.check()?;
     sql("select * from webhook_deliveries where id = $1
          and endpoint_id in (select id from webhook_endpoints where owner = $2 and slot is not null)")
     .bind((delivery_id, owner.key()))
@@ -94,14 +95,14 @@ pub async fn find(tx: &mut Tx, delivery_id: &str, owner: &Owner) -> Result<Deliv
 }
 
 /// The attempts of a delivery, oldest first.
-pub async fn attempts(tx: &mut Tx, delivery_id: &str) -> Result<Vec<Attempt>> {
+pub async fn attempts(tx: &mut Tx, delivery_id: &DeliveryId) -> Result<Vec<Attempt>> {
     sql("select * from webhook_attempts where delivery_id = $1 order by number, id").bind(delivery_id).rows(tx).await
 }
 
 /// A page of the deliveries to an endpoint, newest first, and their number.
 pub async fn page(
     tx: &mut Tx,
-    endpoint_id: &str,
+    endpoint_id: &EndpointId,
     statuses: &[Status],
     limit: i64,
     offset: i64,
@@ -115,7 +116,7 @@ pub async fn page(
 }
 
 /// Ends the deliveries that wait for an endpoint, because it takes none any more.
-pub async fn skip_all(tx: &mut Tx, endpoint_id: &str) -> Result<u64> {
+pub async fn skip_all(tx: &mut Tx, endpoint_id: &EndpointId) -> Result<u64> {
     let now = tx.now();
     sql("update webhook_deliveries set status = 'skipped', next_attempt_at = null, updated_at = $2
          where endpoint_id = $1 and status in :live")
@@ -126,7 +127,7 @@ pub async fn skip_all(tx: &mut Tx, endpoint_id: &str) -> Result<u64> {
 }
 
 /// Endpoints with deliveries that are overdue by a few seconds, or with a recovery in progress.
-pub async fn overdue(tx: &mut Tx, seconds: i64, limit: i64) -> Result<Vec<String>> {
+pub async fn overdue(tx: &mut Tx, seconds: i64, limit: i64) -> Result<Vec<EndpointId>> {
     let (now, late) = (tx.now(), tx.now() - Duration::seconds(seconds));
     sql("select id from webhook_endpoints e where status = 'enabled' and (throttled_until is null or throttled_until <= $1)
          and (recover_after is not null or exists (select 1 from webhook_deliveries d
@@ -141,14 +142,14 @@ pub async fn overdue(tx: &mut Tx, seconds: i64, limit: i64) -> Result<Vec<String
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Backlog {
-    pub endpoint_id: String,
+    pub endpoint_id: EndpointId,
     pub deliveries: i64,
     /// When the oldest of them was made.
     pub oldest_at: DateTime<Utc>,
 }
 
 /// The backlog of each endpoint that has one: of these endpoints, or of all.
-pub async fn backlogs(tx: &mut Tx, endpoint_ids: Option<&[&str]>) -> Result<Vec<Backlog>> {
+pub async fn backlogs(tx: &mut Tx, endpoint_ids: Option<&[&EndpointId]>) -> Result<Vec<Backlog>> {
     let mut found = sql("select endpoint_id, count(*) as deliveries, min(created_at) as oldest_at
         from webhook_deliveries where status in :live")
     .words(":live", &Status::LIVE);

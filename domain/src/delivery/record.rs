@@ -5,6 +5,7 @@ use serde_json::json;
 
 use crate::db::Tx;
 use crate::delivery::{Delivery, Status, schedule, skip_all};
+use crate::id::{DeliveryAttemptId, EndpointId};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::webhook::{self, Endpoint};
@@ -40,7 +41,7 @@ pub enum Verdict {
 }
 
 /// Stores the answers. Returns the next time at which one of these deliveries is due.
-pub async fn store(tx: &mut Tx, endpoint_id: &str, outcomes: &[Outcome]) -> Result<Option<DateTime<Utc>>> {
+pub async fn store(tx: &mut Tx, endpoint_id: &EndpointId, outcomes: &[Outcome]) -> Result<Option<DateTime<Utc>>> {
     let endpoint = webhook::lock_enabled(tx, endpoint_id).await?;
     insert_attempts(tx, outcomes).await?;
     let (delivered, failed): (Vec<_>, Vec<_>) = outcomes.iter().partition(|o| o.verdict == Verdict::Delivered);
@@ -61,7 +62,7 @@ pub async fn store(tx: &mut Tx, endpoint_id: &str, outcomes: &[Outcome]) -> Resu
 
 async fn insert_attempts(tx: &mut Tx, outcomes: &[Outcome]) -> Result<()> {
     for portion in portions(tx, outcomes) {
-        let ids: Vec<String> = portion.iter().map(|_| tx.new_id("att")).collect();
+        let ids: Vec<DeliveryAttemptId> = portion.iter().map(|_| tx.new_id()).collect();
         sql("insert into webhook_attempts (id, delivery_id, endpoint_id, number, status_code, fault, latency_milliseconds, response,
              created_at)")
         .values(portion.iter().zip(&ids), |(o, id)| {

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Distribution, Kind, Status};
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::{DistributionId, InvestorId, IssuerId, OfferingId, OperationId, UserId, of};
 use crate::operation;
 use crate::sql::{Sql, sql};
 use crate::{Code, Error, Result};
@@ -17,9 +18,9 @@ pub enum Scope {
     /// Distributions with an entitlement of this user, and distributions of this issuer's offerings.
     Own {
         /// The user, if an investor.
-        user_id: Option<String>,
+        user_id: Option<UserId>,
         /// The issuer, if the user is its member.
-        issuer_id: Option<String>,
+        issuer_id: Option<IssuerId>,
     },
 }
 
@@ -27,13 +28,13 @@ pub enum Scope {
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter {
-    pub id: Option<String>,
+    pub id: Option<DistributionId>,
     pub statuses: Vec<Status>,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub kind: Option<Kind>,
     pub created: CreatedBetween,
     /// Only distributions older than this id, for the next page.
-    pub after: Option<String>,
+    pub after: Option<DistributionId>,
 }
 
 fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
@@ -49,7 +50,7 @@ fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
     }
     query
         .one_of("d.status", &filter.statuses)
-        .created(filter.created, "d.", "dist")
+        .created::<of::Distribution>(filter.created, "d.")
         .with_some(" and d.id = ", filter.id.as_ref())
         .with_some(" and d.offering_id = ", filter.offering_id.as_ref())
         .with_some(" and d.kind = ", filter.kind)
@@ -57,17 +58,17 @@ fn matching(select: Sql, scope: &Scope, filter: &Filter) -> Sql {
 }
 
 /// One distribution; `not_found` if it does not exist or the caller may not see it.
-pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Distribution> {
+pub async fn find(tx: &mut Tx, scope: &Scope, id: &DistributionId) -> Result<Distribution> {
     let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
     matching(sql("select d.*"), scope, &filter).optional(tx).await?.ok_or_else(|| missing(id))
 }
 
-fn missing(id: &str) -> Error {
+fn missing(id: &DistributionId) -> Error {
     Error::refused(Code::NotFound, format!("There is no distribution {id}."))
 }
 
 /// Locks the row until the commit. A parallel transaction waits and then sees what this one wrote.
-pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Distribution> {
+pub async fn lock_row(tx: &mut Tx, id: &DistributionId) -> Result<Distribution> {
     sql("update distributions set version = version where id = $1 returning *")
         .bind(id)
         .optional::<Distribution>(tx)
@@ -96,7 +97,7 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Dist
 }
 
 /// Distributions that can pay an investor now or are about to be calculated.
-pub async fn about_to_pay(tx: &mut Tx, investor_id: &str) -> Result<Vec<String>> {
+pub async fn about_to_pay(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<DistributionId>> {
     sql("select id from distributions where status = 'snapshotted'
          union select distribution_id from entitlements
          where investor_id = $1 and status = 'calculated' order by 1")
@@ -106,7 +107,7 @@ pub async fn about_to_pay(tx: &mut Tx, investor_id: &str) -> Result<Vec<String>>
 }
 
 /// The operations that pay a distribution, each with its number of entitlements.
-pub async fn operations_of(tx: &mut Tx, id: &str) -> Result<Vec<(String, operation::Status, i64)>> {
+pub async fn operations_of(tx: &mut Tx, id: &DistributionId) -> Result<Vec<(OperationId, operation::Status, i64)>> {
     sql("select o.id, o.status, (select count(*) from operation_items i where i.operation_id = o.id)
          from operations o where o.subject_type = 'distribution' and o.subject_id = $1
          order by o.id")

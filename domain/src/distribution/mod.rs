@@ -15,6 +15,7 @@ pub use state::{Move, Status};
 
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
+use crate::id::{ApprovalId, DistributionId, OfferingId};
 use crate::recorder::Facts;
 use crate::sql::{sql, update_table};
 use crate::{Error, Result, event};
@@ -49,8 +50,8 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0017_distribution.sql explains those that need it.
 pub struct Distribution {
-    pub id: String,
-    pub offering_id: String,
+    pub id: DistributionId,
+    pub offering_id: OfferingId,
     pub kind: Kind,
     pub status: Status,
     pub method: Method,
@@ -70,7 +71,7 @@ pub struct Distribution {
     pub excluded_addresses: Json<Vec<String>>,
     pub entitlements_root: Option<Hex<B256>>,
     pub list_sha256: Option<String>,
-    pub approval_id: Option<String>,
+    pub approval_id: Option<ApprovalId>,
     pub next_action_at: Option<DateTime<Utc>>,
     pub problem_code: Option<String>,
     pub problem_detail: Option<String>,
@@ -87,7 +88,7 @@ pub struct Distribution {
 impl Distribution {
     /// The id of this distribution in contracts.
     pub fn chain_key(&self) -> B256 {
-        alloy_primitives::keccak256(&self.id)
+        alloy_primitives::keccak256(self.id.as_str())
     }
 
     /// Whether a wallet is excluded.

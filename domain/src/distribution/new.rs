@@ -8,6 +8,7 @@ use sqlx::types::Json;
 use super::{Distribution, Kind, Method};
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::of;
 use crate::offering::Offering;
 use crate::payout_token::PayoutToken;
 use crate::sql::insert_into;
@@ -37,7 +38,7 @@ pub struct New<'a> {
 
 /// Stores a draft.
 pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Distribution> {
-    let (id, now) = (tx.new_id("dist"), tx.now());
+    let (id, now) = (tx.new_id::<of::Distribution>(), tx.now());
     let excluded: Vec<String> = n.excluded.iter().map(|wallet| Hex(*wallet).to_string()).collect();
     let stored = insert_into("distributions")
         .set("id", &id)
@@ -71,7 +72,7 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Distribution> {
         .optional::<Distribution>(tx)
         .await?;
     // A parallel request with the same idempotency key was first.
-    let stored = stored.ok_or(Error::Stale { what: "distribution", id })?;
+    let stored = stored.ok_or(Error::Stale { what: "distribution", id: id.to_string() })?;
     super::write_event(tx, &stored, "created", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }

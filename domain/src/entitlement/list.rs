@@ -9,11 +9,12 @@ use super::{Entitlement, HoldReason, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{DistributionId, InvestorId, OperationId, UserId};
 use crate::rows::portions;
 use crate::sql::{Sql, sql};
 
 /// The entitlements of a distribution that can be paid, in the order of wallets.
-pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn payable(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements where distribution_id = $1 and status = 'calculated' order by wallet_address")
         .bind(distribution_id)
         .rows(tx)
@@ -21,7 +22,7 @@ pub async fn payable(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitleme
 }
 
 /// The entitlements of a distribution that are neither paid nor excluded, in the order of wallets.
-pub async fn unpaid(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn unpaid(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and status in :unpaid order by wallet_address")
     .words(":unpaid", &Status::UNPAID)
@@ -31,7 +32,11 @@ pub async fn unpaid(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlemen
 }
 
 /// The entitlements of an investor in a distribution that can be paid now.
-pub async fn calculated_of(tx: &mut Tx, distribution_id: &str, investor_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn calculated_of(
+    tx: &mut Tx,
+    distribution_id: &DistributionId,
+    investor_id: &InvestorId,
+) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and investor_id = $2 and status = 'calculated'
          order by wallet_address")
@@ -41,12 +46,12 @@ pub async fn calculated_of(tx: &mut Tx, distribution_id: &str, investor_id: &str
 }
 
 /// The entitlements of an operation, in the order of its lines.
-pub async fn of_operation(tx: &mut Tx, operation_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements where operation_id = $1 order by line_index").bind(operation_id).rows(tx).await
 }
 
 /// The entitlements whose money the distributor contract withholds.
-pub async fn withheld(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn withheld(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements
          where distribution_id = $1 and status = 'held' and hold_reason in :withheld
          order by wallet_address")
@@ -69,7 +74,7 @@ pub async fn unpaid_to(tx: &mut Tx, chain_id: i64, payee: Address) -> Result<Vec
 }
 
 /// Whether an entitlement of the distribution is in an unfinished operation.
-pub async fn any_queued(tx: &mut Tx, distribution_id: &str) -> Result<bool> {
+pub async fn any_queued(tx: &mut Tx, distribution_id: &DistributionId) -> Result<bool> {
     sql("select exists (select 1 from entitlements where distribution_id = $1 and status = 'queued')")
         .bind(distribution_id)
         .scalar(tx)
@@ -89,7 +94,7 @@ pub struct Listed {
 /// A page of a distribution's entitlements in the order of wallets, and their number.
 pub async fn list(
     tx: &mut Tx,
-    distribution_id: &str,
+    distribution_id: &DistributionId,
     statuses: &[Status],
     limit: i64,
     offset: i64,
@@ -106,7 +111,7 @@ pub async fn list(
 }
 
 /// The entitlements of one user in a distribution.
-pub async fn of_user(tx: &mut Tx, distribution_id: &str, user_id: &str) -> Result<Vec<Entitlement>> {
+pub async fn of_user(tx: &mut Tx, distribution_id: &DistributionId, user_id: &UserId) -> Result<Vec<Entitlement>> {
     sql("select e.* from entitlements e join investors i on i.id = e.investor_id
          where e.distribution_id = $1 and i.user_id = $2 order by e.wallet_address")
     .bind((distribution_id, user_id))
@@ -126,7 +131,7 @@ pub struct Reported {
 }
 
 /// All entitlements of a distribution with their receipts, in the order of wallets.
-pub async fn report(tx: &mut Tx, distribution_id: &str) -> Result<Vec<Reported>> {
+pub async fn report(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Vec<Reported>> {
     sql("select e.*, i.legal_name, r.payee_address as paid_to, r.units
          from entitlements e left join investors i on i.id = e.investor_id
              left join payout_receipts r on r.entitlement_id = e.id
@@ -155,20 +160,20 @@ pub struct Totals {
 }
 
 /// The totals of a distribution.
-pub async fn totals(tx: &mut Tx, distribution_id: &str) -> Result<Totals> {
+pub async fn totals(tx: &mut Tx, distribution_id: &DistributionId) -> Result<Totals> {
     Ok(totals_of(tx, &[distribution_id]).await?.remove(distribution_id).unwrap_or_default())
 }
 
 /// The totals of several distributions by id. Distributions without entitlements are left out.
-pub async fn totals_of(tx: &mut Tx, distribution_ids: &[&str]) -> Result<BTreeMap<String, Totals>> {
-    let mut all = BTreeMap::<String, Totals>::new();
+pub async fn totals_of(tx: &mut Tx, distribution_ids: &[&DistributionId]) -> Result<BTreeMap<DistributionId, Totals>> {
+    let mut all = BTreeMap::<DistributionId, Totals>::new();
     for portion in portions(tx, distribution_ids) {
         let sums = sql("select distribution_id, status, count(*), cast(sum(gross) as bigint),
                 cast(sum(withholding) as bigint), cast(sum(net) as bigint)
              from entitlements where distribution_id in (")
         .list(portion)
         .push(") group by distribution_id, status")
-        .rows::<(String, Status, i64, i64, i64, i64)>(tx)
+        .rows::<(DistributionId, Status, i64, i64, i64, i64)>(tx)
         .await?;
         for (id, status, count, gross, withholding, net) in sums {
             all.entry(id).or_default().add(status, [count, gross, withholding, net]);

@@ -21,6 +21,7 @@ pub use state::{HoldReason, Move, Status};
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
+use crate::id::{DistributionId, EntitlementId, InvestorId, OfferingId, OperationId};
 use crate::money::Money;
 use crate::recorder::Facts;
 use crate::sql::{sql, update_table};
@@ -30,10 +31,10 @@ use crate::{Code, Error, Result, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0018_entitlement.sql explains those that need it.
 pub struct Entitlement {
-    pub id: String,
-    pub distribution_id: String,
-    pub offering_id: String,
-    pub investor_id: Option<String>,
+    pub id: EntitlementId,
+    pub distribution_id: DistributionId,
+    pub offering_id: OfferingId,
+    pub investor_id: Option<InvestorId>,
     pub wallet_address: Hex<Address>,
     pub payee_address: Hex<Address>,
     pub balance_at_record: Dec<u128>,
@@ -44,7 +45,7 @@ pub struct Entitlement {
     pub status: Status,
     pub hold_reason: Option<HoldReason>,
     pub note: Option<String>,
-    pub operation_id: Option<String>,
+    pub operation_id: Option<OperationId>,
     pub line_index: Option<i64>,
     pub tx_hash: Option<Hex<B256>>,
     pub block_number: Option<i64>,
@@ -55,7 +56,7 @@ pub struct Entitlement {
 }
 
 /// One entitlement of a distribution; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, distribution_id: &str, id: &str) -> Result<Entitlement> {
+pub async fn find(tx: &mut Tx, distribution_id: &DistributionId, id: &EntitlementId) -> Result<Entitlement> {
     sql("select * from entitlements where id = $1 and distribution_id = $2")
         .bind((id, distribution_id))
         .optional::<Entitlement>(tx)
@@ -126,7 +127,7 @@ fn event_of(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
     event::New {
         name: format!("distribution.entitlement_{what}"),
         subject_type: "entitlement",
-        subject_id: e.id.clone(),
+        subject_id: e.id.to_string(),
         sequence: e.version,
         data: event_data(e, from),
     }
@@ -134,7 +135,7 @@ fn event_of(what: &str, e: &Entitlement, from: Option<Status>) -> event::New {
 
 /// Redirects unpaid entitlements of a recovered wallet to its replacement, in the commit that confirms the recovery. Money withheld
 /// by the distributor is not redirected here: the contract itself pays the replacement.
-pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, old: Address, new: Address) -> Result<u64> {
+pub async fn follow_wallet(tx: &mut Tx, offering_id: &OfferingId, old: Address, new: Address) -> Result<u64> {
     let now = tx.now();
     let followed = sql("update entitlements set payee_address = $2, version = version + 1, updated_at = $3
         where payee_address = $1 and offering_id = $4 and status in :unpaid

@@ -7,6 +7,7 @@ use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution::Distribution;
+use crate::id::{EntitlementId, InvestorId};
 use crate::sql::sql;
 
 const ROWS_PER_STATEMENT: usize = 500;
@@ -15,7 +16,7 @@ const ROWS_PER_STATEMENT: usize = 500;
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New {
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     pub wallet: Address,
     pub payee: Address,
     pub balance: u128,
@@ -36,7 +37,7 @@ impl New {
 pub async fn insert_all(tx: &mut Tx, d: &Distribution, all: &[New]) -> Result<()> {
     let now = tx.now();
     for chunk in all.chunks(ROWS_PER_STATEMENT) {
-        let rows: Vec<(String, &New)> = chunk.iter().map(|n| (tx.new_id("ent"), n)).collect();
+        let rows: Vec<(EntitlementId, &New)> = chunk.iter().map(|n| (tx.new_id(), n)).collect();
         sql("insert into entitlements (id, distribution_id, offering_id, investor_id, wallet_address, payee_address,
                 balance_at_record, gross, withholding_rate_basis_points, withholding, net, status, hold_reason, version,
                 created_at, updated_at)")

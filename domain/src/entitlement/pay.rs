@@ -7,6 +7,7 @@ use super::{Entitlement, HoldReason, Status, event_data, event_of};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::distribution::Distribution;
+use crate::id::{EntitlementId, OperationId};
 use crate::sql::{sql, update_table};
 use crate::{Error, Result, event};
 
@@ -37,7 +38,12 @@ pub async fn queue(tx: &mut Tx, places: &[(&str, i64, &str)]) -> Result<()> {
 }
 
 /// Moves the entitlements of an operation that was never signed to another operation, with new line numbers.
-pub async fn reassign(tx: &mut Tx, from_operation: &str, to_operation: &str, ids: &[String]) -> Result<()> {
+pub async fn reassign(
+    tx: &mut Tx,
+    from_operation: &OperationId,
+    to_operation: &OperationId,
+    ids: &[EntitlementId],
+) -> Result<()> {
     let now = tx.now();
     let mut moved = 0;
     for (chunk, from) in ids.chunks(ROWS_PER_STATEMENT).zip((0i64..).step_by(ROWS_PER_STATEMENT)) {
@@ -57,7 +63,7 @@ pub async fn reassign(tx: &mut Tx, from_operation: &str, to_operation: &str, ids
     if moved == ids.len() as u64 {
         Ok(())
     } else {
-        Err(Error::Stale { what: "entitlements of", id: from_operation.to_owned() })
+        Err(Error::Stale { what: "entitlements of", id: from_operation.to_string() })
     }
 }
 
@@ -65,7 +71,7 @@ pub async fn reassign(tx: &mut Tx, from_operation: &str, to_operation: &str, ids
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Paid<'a> {
-    pub operation_id: &'a str,
+    pub operation_id: &'a OperationId,
     /// Index of the transaction's first line in the operation.
     pub first_line: i64,
     /// The payee of each line; none where the distributor withholds the money.
@@ -92,7 +98,7 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
     if paid.len() != p.payees.iter().flatten().count() {
         return Err(Error::Unreadable {
             what: "operation",
-            id: p.operation_id.to_owned(),
+            id: p.operation_id.to_string(),
             why: format!("{} of its lines are paid, {} are queued", p.payees.iter().flatten().count(), paid.len()),
         });
     }
@@ -133,7 +139,7 @@ pub async fn set_paid(tx: &mut Tx, d: &Distribution, p: &Paid<'_>) -> Result<()>
 }
 
 /// Marks lines that the distributor withholds: they are held, and their money waits in the contract for a claim.
-pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason)]) -> Result<()> {
+pub async fn withhold(tx: &mut Tx, operation_id: &OperationId, lines: &[(i64, HoldReason)]) -> Result<()> {
     let now = tx.now();
     for (line, reason) in lines {
         let held = sql("update entitlements
@@ -144,7 +150,7 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
         .await?;
         let Some(held) = held else {
             let why = format!("its line {line} is not queued");
-            return Err(Error::Unreadable { what: "operation", id: operation_id.to_owned(), why });
+            return Err(Error::Unreadable { what: "operation", id: operation_id.to_string(), why });
         };
         let data = event_data(&held, Some(Status::Queued));
         event::write(tx, "distribution.entitlement_held", "entitlement", &held.id, held.version, data).await?;
@@ -153,7 +159,7 @@ pub async fn withhold(tx: &mut Tx, operation_id: &str, lines: &[(i64, HoldReason
 }
 
 /// Records that the operation was abandoned without effect. Its entitlements can be queued again.
-pub async fn fail(tx: &mut Tx, operation_id: &str) -> Result<u64> {
+pub async fn fail(tx: &mut Tx, operation_id: &OperationId) -> Result<u64> {
     let now = tx.now();
     let failed = sql("update entitlements
         set status = 'failed', hold_reason = null, version = version + 1, updated_at = $2

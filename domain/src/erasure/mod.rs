@@ -9,6 +9,7 @@ use serde_json::json;
 pub use obstacle::obstacles;
 
 use crate::db::{Tx, expect_updated};
+use crate::id::{InvestorId, UserId};
 use crate::investor::Investor;
 use crate::sql::{sql, update_table};
 use crate::{Result, event, session};
@@ -38,7 +39,7 @@ const OF_USER: [&str; 5] = [
 ];
 
 /// Locks the investor until the commit, so that a parallel subscription comes first or finds nobody. False if already erased.
-pub async fn lock_row(tx: &mut Tx, investor_id: &str) -> Result<bool> {
+pub async fn lock_row(tx: &mut Tx, investor_id: &InvestorId) -> Result<bool> {
     let rows = sql("update investors set version = version where id = $1 and erased_at is null")
         .bind(investor_id)
         .execute(tx)
@@ -76,7 +77,7 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
     event::write(tx, "investor.erased", "investor", &i.id, i.version + 1, data).await
 }
 
-async fn erase_user(tx: &mut Tx, user_id: &str, now: DateTime<Utc>) -> Result<()> {
+async fn erase_user(tx: &mut Tx, user_id: &UserId, now: DateTime<Utc>) -> Result<()> {
     run(tx, &OF_USER, user_id).await?;
     forget_answers(tx, user_id).await?;
     for table in ["alert_mails", "alert_settings"] {

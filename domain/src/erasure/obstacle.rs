@@ -1,6 +1,7 @@
 //! Obstacles to an erasure: open obligations, holdings and pending actions.
 
 use crate::db::Tx;
+use crate::id::InvestorId;
 use crate::sql::sql;
 use crate::subscription::Status;
 use crate::{Result, entitlement};
@@ -37,7 +38,7 @@ const IN_THE_WAY: [(&str, &str); 7] = [
 ];
 
 /// The obstacles to the erasure of an investor, as texts.
-pub async fn obstacles(tx: &mut Tx, investor_id: &str) -> Result<Vec<&'static str>> {
+pub async fn obstacles(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<&'static str>> {
     let mut found = Vec::new();
     for (what, rows) in IN_THE_WAY {
         if sql("select exists (")

@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Accreditation, Investor, find, update};
 use crate::Result;
 use crate::db::Tx;
+use crate::id::{AccreditationId, InvestorId, of};
 use crate::sql::{insert_into, sql};
 
 /// A decision on an accreditation.
@@ -19,7 +20,7 @@ pub struct AccreditationDecision<'a> {
 }
 
 /// Records a decision and applies it to the investor. An accreditation expires independently of the identity.
-pub async fn accredit(tx: &mut Tx, investor_id: &str, f: &AccreditationDecision<'_>) -> Result<Investor> {
+pub async fn accredit(tx: &mut Tx, investor_id: &InvestorId, f: &AccreditationDecision<'_>) -> Result<Investor> {
     let mut i = find(tx, investor_id).await?;
     f.apply(&mut i);
     update(tx, &mut i, "investor.accreditation_changed").await?;
@@ -37,7 +38,7 @@ impl AccreditationDecision<'_> {
 
     /// Stores the decision with the version of the investor.
     pub async fn keep(&self, tx: &mut Tx, i: &Investor) -> Result<()> {
-        let (id, now) = (tx.new_id("acr"), tx.now());
+        let (id, now) = (tx.new_id::<of::Accreditation>(), tx.now());
         insert_into("accreditations")
             .set("id", id)
             .set("investor_id", &i.id)
@@ -58,7 +59,7 @@ impl AccreditationDecision<'_> {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct StoredAccreditation {
-    pub id: String,
+    pub id: AccreditationId,
     pub status: Accreditation,
     pub basis: String,
     pub evidence_sha256: String,
@@ -68,7 +69,7 @@ pub struct StoredAccreditation {
 }
 
 /// All decisions, oldest first.
-pub async fn accreditations(tx: &mut Tx, investor_id: &str) -> Result<Vec<StoredAccreditation>> {
+pub async fn accreditations(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<StoredAccreditation>> {
     sql("select id, status, basis, evidence_sha256, expires_at, decided_by, created_at
          from accreditations where investor_id = $1 order by version")
     .bind(investor_id)

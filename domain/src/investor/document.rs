@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::find;
 use crate::db::Tx;
+use crate::id::{DocumentId, InvestorId, SubscriptionId, of};
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result, event};
 
@@ -24,8 +25,8 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Document {
-    pub id: String,
-    pub investor_id: String,
+    pub id: DocumentId,
+    pub investor_id: InvestorId,
     pub kind: DocumentKind,
     pub sha256: String,
     pub created_by: String,
@@ -33,9 +34,15 @@ pub struct Document {
 }
 
 /// Stores a document. The same document is stored once.
-pub async fn add(tx: &mut Tx, investor_id: &str, kind: DocumentKind, sha256: &str, actor: &str) -> Result<Document> {
+pub async fn add(
+    tx: &mut Tx,
+    investor_id: &InvestorId,
+    kind: DocumentKind,
+    sha256: &str,
+    actor: &str,
+) -> Result<Document> {
     let i = find(tx, investor_id).await?;
-    let (id, now) = (tx.new_id("doc"), tx.now());
+    let (id, now) = (tx.new_id::<of::Document>(), tx.now());
     let stored = insert_into("investor_documents")
         .set("id", id)
         .set("investor_id", &i.id)
@@ -58,16 +65,16 @@ pub async fn add(tx: &mut Tx, investor_id: &str, kind: DocumentKind, sha256: &st
 }
 
 /// The documents of an investor, oldest first.
-pub async fn list(tx: &mut Tx, investor_id: &str) -> Result<Vec<Document>> {
+pub async fn list(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Document>> {
     find(tx, investor_id).await?;
     sql("select * from investor_documents where investor_id = $1 order by id").bind(investor_id).rows(tx).await
 }
 
 /// A signed consent is valid for one subscription only. After a withdrawal the investor must sign a new one.
-async fn check_unused(tx: &mut Tx, document_id: &str) -> Result<()> {
+async fn check_unused(tx: &mut Tx, document_id: &DocumentId) -> Result<()> {
     let used = sql("select id from subscriptions where consent_document_id = $1 order by id limit 1")
         .bind(document_id)
-        .optional_scalar::<String>(tx)
+        .optional_scalar::<SubscriptionId>(tx)
         .await?;
     match used {
         None => Ok(()),
@@ -79,7 +86,7 @@ async fn check_unused(tx: &mut Tx, document_id: &str) -> Result<()> {
 }
 
 /// Checks that a document is the investor's consent or power of attorney.
-pub async fn check_consent(tx: &mut Tx, investor_id: &str, document_id: &str) -> Result<()> {
+pub async fn check_consent(tx: &mut Tx, investor_id: &InvestorId, document_id: &DocumentId) -> Result<()> {
     let kind = sql("select kind from investor_documents where id = $1 and investor_id = $2")
         .bind((document_id, investor_id))
         .optional_scalar::<DocumentKind>(tx)

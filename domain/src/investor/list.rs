@@ -7,6 +7,7 @@ use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::{self, CreatedBetween};
+use crate::id::{InvestorId, OfferingId, of};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -26,7 +27,7 @@ fn matching(select: Sql, filter: &Filter) -> Sql {
     let query = select
         .push(" from investors where 1 = 1")
         .one_of("kyc_status", &filter.statuses)
-        .created(filter.created, "", "inv")
+        .created::<of::Investor>(filter.created, "")
         .with_some(" and country = ", filter.country.as_ref());
     match &filter.name {
         Some(name) => {
@@ -52,13 +53,13 @@ pub async fn page(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Resu
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct WalletFreeze {
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     pub wallet_address: Hex<Address>,
     pub frozen: bool,
 }
 
 /// All tokens in which a wallet of the investor holds units or is frozen.
-pub async fn frozen_on(tx: &mut Tx, investor_id: &str) -> Result<Vec<WalletFreeze>> {
+pub async fn frozen_on(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<WalletFreeze>> {
     sql("select h.offering_id, h.wallet_address, coalesce(a.frozen, false) as frozen
          from holdings h join wallets w on w.address = h.wallet_address and w.verified_at is not null
              left join token_accounts a on a.offering_id = h.offering_id and a.wallet_address = h.wallet_address

@@ -19,6 +19,7 @@ pub use tax::{Rate, StoredTaxRate, tax_decisions, withhold, withholding};
 
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
+use crate::id::{InvestorId, UserId, of};
 use crate::investment_limit::Finances;
 use crate::recorder::Facts;
 use crate::rows::portions;
@@ -87,8 +88,8 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0014_investor.sql explains those that need it.
 pub struct Investor {
-    pub id: String,
-    pub user_id: Option<String>,
+    pub id: InvestorId,
+    pub user_id: Option<UserId>,
     pub kind: Kind,
     pub legal_name: String,
     pub country: String,
@@ -150,7 +151,13 @@ impl Investor {
 }
 
 /// Stores an investor with an approved identity and a screening without a match.
-pub async fn insert(tx: &mut Tx, id: &str, user_id: Option<&str>, legal_name: &str, country: &str) -> Result<()> {
+pub async fn insert(
+    tx: &mut Tx,
+    id: &InvestorId,
+    user_id: Option<&UserId>,
+    legal_name: &str,
+    country: &str,
+) -> Result<()> {
     let now = tx.now();
     insert_into("investors")
         .set("id", id)
@@ -169,7 +176,7 @@ pub async fn insert(tx: &mut Tx, id: &str, user_id: Option<&str>, legal_name: &s
 }
 
 /// Stores an investor who has just registered.
-pub async fn register(tx: &mut Tx, id: &str, user_id: &str, legal_name: &str, country: &str) -> Result<()> {
+pub async fn register(tx: &mut Tx, id: &InvestorId, user_id: &UserId, legal_name: &str, country: &str) -> Result<()> {
     let now = tx.now();
     insert_into("investors")
         .set("id", id)
@@ -186,8 +193,8 @@ pub async fn register(tx: &mut Tx, id: &str, user_id: &str, legal_name: &str, co
 }
 
 /// One investor; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Investor> {
-    crate::id::check("inv", id)?;
+pub async fn find(tx: &mut Tx, id: &InvestorId) -> Result<Investor> {
+    id.check()?;
     sql("select * from investors where id = $1")
         .bind(id)
         .optional::<Investor>(tx)
@@ -196,13 +203,13 @@ pub async fn find(tx: &mut Tx, id: &str) -> Result<Investor> {
 }
 
 /// Whether the identity is approved now.
-pub async fn is_approved(tx: &mut Tx, id: &str) -> Result<bool> {
+pub async fn is_approved(tx: &mut Tx, id: &InvestorId) -> Result<bool> {
     let approved = sql("select count(*) from investors where id = $1 and kyc_status = 'approved'");
     Ok(approved.bind(id).scalar::<i64>(tx).await? == 1)
 }
 
 /// The investor of a user; `not_found` if the user is not an investor.
-pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
+pub async fn of_user(tx: &mut Tx, user_id: &UserId) -> Result<Investor> {
     sql("select * from investors where user_id = $1")
         .bind(user_id)
         .optional::<Investor>(tx)
@@ -214,7 +221,7 @@ pub async fn of_user(tx: &mut Tx, user_id: &str) -> Result<Investor> {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct Owner {
-    pub id: String,
+    pub id: InvestorId,
     pub legal_name: String,
     /// Whether the identity is approved now.
     pub is_approved: bool,
@@ -229,7 +236,7 @@ pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Addr
             where w.verified_at is not null and w.address in (")
         .list(portion.iter().map(|wallet| Hex(*wallet)))
         .push(")")
-        .rows::<(Hex<Address>, String, String, Status)>(tx)
+        .rows::<(Hex<Address>, InvestorId, String, Status)>(tx)
         .await?;
         found.extend(rows.into_iter().map(|(address, id, legal_name, kyc)| {
             (address.0, Owner { id, legal_name, is_approved: kyc == Status::Approved })
@@ -239,8 +246,8 @@ pub async fn of_wallets(tx: &mut Tx, wallets: &[Address]) -> Result<HashMap<Addr
 }
 
 /// Stores a wallet whose control was proved.
-pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> Result<()> {
-    let (id, now) = (tx.new_id("wal"), tx.now());
+pub async fn insert_wallet(tx: &mut Tx, investor_id: &InvestorId, address: Address) -> Result<()> {
+    let (id, now) = (tx.new_id::<of::Wallet>(), tx.now());
     sql("insert into wallets (id, investor_id, address, verified_at, created_at, is_default)
          values ($1, $2, $3, $4, $4, not exists (select 1 from wallets where investor_id = $2 and is_default))")
     .bind((id, investor_id, Hex(address), now))
@@ -250,7 +257,7 @@ pub async fn insert_wallet(tx: &mut Tx, investor_id: &str, address: Address) -> 
 }
 
 /// Records the first risk warning of an investor; later warnings change nothing.
-pub async fn record_risk_warning(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn record_risk_warning(tx: &mut Tx, id: &InvestorId) -> Result<()> {
     let now = tx.now();
     let version = sql("update investors set risk_warned_at = $2, version = version + 1, updated_at = $2
         where id = $1 and risk_warned_at is null returning version")

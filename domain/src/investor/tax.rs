@@ -5,6 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Investor, find, update};
 use crate::Result;
 use crate::db::Tx;
+use crate::id::{InvestorId, TaxRateId, of};
 use crate::sql::{insert_into, sql};
 
 /// A decision on a withholding rate.
@@ -19,10 +20,10 @@ pub struct Rate<'a> {
 }
 
 /// Sets the rate from now on, stores the decision and writes its event.
-pub async fn withhold(tx: &mut Tx, investor_id: &str, r: &Rate<'_>) -> Result<Investor> {
+pub async fn withhold(tx: &mut Tx, investor_id: &InvestorId, r: &Rate<'_>) -> Result<Investor> {
     let mut i = find(tx, investor_id).await?;
     update(tx, &mut i, "investor.tax_changed").await?;
-    let (id, now) = (tx.new_id("txd"), tx.now());
+    let (id, now) = (tx.new_id::<of::TaxRate>(), tx.now());
     insert_into("tax_decisions")
         .set("id", id)
         .set("investor_id", &i.id)
@@ -45,7 +46,7 @@ pub async fn withhold(tx: &mut Tx, investor_id: &str, r: &Rate<'_>) -> Result<In
 }
 
 /// The withholding rate of an investor, in hundredths of a percent.
-pub async fn withholding(tx: &mut Tx, investor_id: &str) -> Result<i64> {
+pub async fn withholding(tx: &mut Tx, investor_id: &InvestorId) -> Result<i64> {
     let rate = sql("select rate_basis_points from tax_profiles where investor_id = $1")
         .bind(investor_id)
         .optional_scalar::<i64>(tx)
@@ -57,7 +58,7 @@ pub async fn withholding(tx: &mut Tx, investor_id: &str) -> Result<i64> {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct StoredTaxRate {
-    pub id: String,
+    pub id: TaxRateId,
     pub rate_basis_points: i64,
     pub basis: String,
     pub evidence_sha256: String,
@@ -66,7 +67,7 @@ pub struct StoredTaxRate {
 }
 
 /// All decisions, oldest first.
-pub async fn tax_decisions(tx: &mut Tx, investor_id: &str) -> Result<Vec<StoredTaxRate>> {
+pub async fn tax_decisions(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<StoredTaxRate>> {
     sql("select id, rate_basis_points, basis, evidence_sha256, decided_by, created_at
          from tax_decisions where investor_id = $1 order by version")
     .bind(investor_id)

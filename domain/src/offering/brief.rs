@@ -6,6 +6,7 @@ use super::Status;
 use super::choice::Template;
 use crate::Result;
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::rows::portions;
 use crate::sql::sql;
 
@@ -13,7 +14,7 @@ use crate::sql::sql;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Brief {
-    pub id: String,
+    pub id: OfferingId,
     pub name: String,
     pub status: Status,
     pub template: Template,
@@ -27,7 +28,7 @@ pub struct Brief {
 }
 
 /// These offerings.
-pub async fn briefs(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Brief>> {
+pub async fn briefs(tx: &mut Tx, ids: &[&OfferingId]) -> Result<Vec<Brief>> {
     let mut found = Vec::with_capacity(ids.len());
     for portion in portions(tx, ids) {
         found.extend(

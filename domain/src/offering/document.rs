@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::Offering;
 use crate::db::Tx;
+use crate::id::{DocumentId, OfferingId, of};
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -32,8 +33,8 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Document {
-    pub id: String,
-    pub offering_id: String,
+    pub id: DocumentId,
+    pub offering_id: OfferingId,
     pub kind: Kind,
     pub title: String,
     pub sha256: String,
@@ -55,7 +56,7 @@ pub struct New<'a> {
 
 /// Adds a document as the next version of its kind, and writes the event.
 pub async fn add(tx: &mut Tx, o: &Offering, new: New<'_>, actor: &str) -> Result<Document> {
-    let (id, now) = (tx.new_id("doc"), tx.now());
+    let (id, now) = (tx.new_id::<of::Document>(), tx.now());
     let stored = sql("insert into offering_documents
             (id, offering_id, kind, title, sha256, url, version, created_by, created_at)
         values ($1, $2, $3, $4, $5, $6,
@@ -71,7 +72,7 @@ pub async fn add(tx: &mut Tx, o: &Offering, new: New<'_>, actor: &str) -> Result
 }
 
 /// The documents of an offering, by kind and newest version first.
-pub async fn list(tx: &mut Tx, offering_id: &str) -> Result<Vec<Document>> {
+pub async fn list(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<Document>> {
     sql("select * from offering_documents where offering_id = $1 order by kind, version desc")
         .bind(offering_id)
         .rows(tx)

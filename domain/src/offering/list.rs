@@ -4,6 +4,7 @@ use super::choice::{Template, Visibility};
 use super::{Offering, Status};
 use crate::db::Tx;
 use crate::filter::{self, CreatedBetween};
+use crate::id::{IssuerId, OfferingId, UserId, of};
 use crate::sql::{Sql, sql, word_set};
 use crate::total::Total;
 use crate::{Code, Error, Result, subscription_state};
@@ -14,11 +15,11 @@ pub enum Scope {
     /// All offerings.
     All,
     /// Offerings of this issuer, in any status.
-    Within(String),
+    Within(IssuerId),
     /// Offerings of this issuer, and what members see of the others.
-    Org(String),
+    Org(IssuerId),
     /// What members see, and offerings that this user subscribed to, even cancelled ones, because a refund can be due.
-    Member(String),
+    Member(UserId),
     /// What everybody sees.
     Anybody,
 }
@@ -48,7 +49,7 @@ pub struct OfferingDetail {
 #[allow(missing_docs)]
 pub struct Filter {
     pub statuses: Vec<Status>,
-    pub issuer_id: Option<String>,
+    pub issuer_id: Option<IssuerId>,
     pub template: Option<Template>,
     pub created: CreatedBetween,
     /// Part of the name or of the symbol.
@@ -136,7 +137,7 @@ fn matching(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
         .one_of("o.status", &filter.statuses)
         .with_some(" and o.issuer_id = ", filter.issuer_id.as_ref())
         .with_some(" and o.template = ", filter.template)
-        .created(filter.created, "o.", "off");
+        .created::<of::Offering>(filter.created, "o.");
     let Some(words) = &filter.words else { return query };
     let part = filter::escaped(&words.to_lowercase());
     query
@@ -146,15 +147,15 @@ fn matching(query: Sql, scope: &Scope, filter: &Filter) -> Sql {
 }
 
 /// One offering; `not_found` if it does not exist or the caller may not see it. The id can be malformed.
-pub async fn find_visible(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
-    crate::id::check("off", id).map_err(|_| missing(id))?;
+pub async fn find_visible(tx: &mut Tx, scope: &Scope, id: &OfferingId) -> Result<Offering> {
+    id.check().map_err(|_| missing(id))?;
     let offering = within(sql("select o.* from offerings o where "), scope).with(" and o.id = ", id);
     offering.optional(tx).await?.ok_or_else(|| missing(id))
 }
 
 /// One offering with the totals over its subscriptions.
-pub async fn find_detail(tx: &mut Tx, scope: &Scope, id: &str) -> Result<OfferingDetail> {
-    crate::id::check("off", id).map_err(|_| missing(id))?;
+pub async fn find_detail(tx: &mut Tx, scope: &Scope, id: &OfferingId) -> Result<OfferingDetail> {
+    id.check().map_err(|_| missing(id))?;
     let detail = summaries().push(COUNTED).words(":reserving", &subscription_state::Status::RESERVING);
     within(detail.push(" from offerings o").push(BESIDE).push(" where "), scope)
         .with(" and o.id = ", id)
@@ -163,7 +164,7 @@ pub async fn find_detail(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offerin
         .ok_or_else(|| missing(id))
 }
 
-fn missing(id: &str) -> Error {
+fn missing(id: &OfferingId) -> Error {
     Error::refused(Code::NotFound, format!("There is no offering {id}."))
 }
 

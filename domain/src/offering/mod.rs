@@ -32,6 +32,7 @@ pub use token::{Deployed, TokenStatus, record_deployments};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::exemption::Exemption;
+use crate::id::{IssuerId, OfferingId};
 pub use crate::issuer::{insert as insert_issuer, insert_pending as insert_pending_issuer};
 use crate::rows::portions;
 use crate::sql::sql;
@@ -41,8 +42,8 @@ use crate::{Code, Error, Result};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Offering {
-    pub id: String,
-    pub issuer_id: String,
+    pub id: OfferingId,
+    pub issuer_id: IssuerId,
     pub name: String,
     pub status: Status,
     pub template: Template,
@@ -129,13 +130,13 @@ impl Offering {
 }
 
 /// One offering; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Offering> {
+pub async fn find(tx: &mut Tx, id: &OfferingId) -> Result<Offering> {
     sql("select * from offerings where id = $1").bind(id).optional::<Offering>(tx).await?.ok_or_else(|| missing(id))
 }
 
 /// The offerings with these ids, in their order; `not_found` if one does not exist.
-pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Offering>> {
-    let mut found: HashMap<String, Offering> = HashMap::new();
+pub async fn find_all(tx: &mut Tx, ids: &[&OfferingId]) -> Result<Vec<Offering>> {
+    let mut found: HashMap<OfferingId, Offering> = HashMap::new();
     for portion in portions(tx, ids) {
         let rows = sql("select * from offerings where id in (").list(portion).push(")").rows::<Offering>(tx).await?;
         found.extend(rows.into_iter().map(|offering| (offering.id.clone(), offering)));
@@ -143,12 +144,12 @@ pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Offering>> {
     ids.iter().map(|id| found.remove(*id).ok_or_else(|| missing(id))).collect()
 }
 
-fn missing(id: &str) -> Error {
+fn missing(id: &OfferingId) -> Error {
     Error::refused(Code::NotFound, format!("There is no offering {id}."))
 }
 
 /// One offering, locked until the commit. A parallel mint of the same offering waits and then sees what this one did.
-pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Offering> {
+pub async fn lock_row(tx: &mut Tx, id: &OfferingId) -> Result<Offering> {
     sql("update offerings set version = version where id = $1 returning *")
         .bind(id)
         .optional::<Offering>(tx)
@@ -157,7 +158,7 @@ pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Offering> {
 }
 
 /// The offerings in which a wallet holds units, or is frozen without having been recovered.
-pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
+pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<OfferingId>> {
     sql("select offering_id from holdings where wallet_address = $1 and balance <> '0'
          union select offering_id from token_accounts
          where wallet_address = $1 and frozen and successor_address is null order by 1")
@@ -170,14 +171,14 @@ pub async fn of_wallet(tx: &mut Tx, wallet: Address) -> Result<Vec<String>> {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Named {
-    pub id: String,
+    pub id: OfferingId,
     pub name: String,
     pub token_symbol: String,
     pub token_decimals: i64,
 }
 
 /// The names of these offerings.
-pub async fn named(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Named>> {
+pub async fn named(tx: &mut Tx, ids: &[&OfferingId]) -> Result<Vec<Named>> {
     let mut found = Vec::new();
     for portion in portions(tx, ids) {
         found.extend(
@@ -192,6 +193,6 @@ pub async fn named(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Named>> {
 }
 
 /// The ids of all offerings on a chain. An import needs them, because the chain itself stores only their hashes.
-pub async fn ids_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<String>> {
+pub async fn ids_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<OfferingId>> {
     sql("select id from offerings where chain_id = $1 order by id").bind(chain_id).scalars(tx).await
 }

@@ -8,6 +8,7 @@ use super::columns::columns;
 use super::{Offering, Status, TokenStatus};
 use crate::db::Tx;
 use crate::exemption::Exemption;
+use crate::id::{IssuerId, OfferingId};
 use crate::sql::insert_into;
 use crate::{Result, event};
 
@@ -15,8 +16,8 @@ impl Default for Offering {
     /// An empty draft with the defaults of the database.
     fn default() -> Self {
         Self {
-            id: String::new(),
-            issuer_id: String::new(),
+            id: OfferingId::default(),
+            issuer_id: IssuerId::default(),
             name: String::new(),
             status: Status::Draft,
             template: Template::RealEstateEquity,
@@ -88,7 +89,7 @@ pub async fn insert(tx: &mut Tx, o: &Offering) -> Result<()> {
 
 /// Stores a draft and writes its event.
 pub async fn draft(tx: &mut Tx, o: Offering, actor: &str) -> Result<Offering> {
-    let (id, now) = (tx.new_id("off"), tx.now());
+    let (id, now) = (tx.new_id(), tx.now());
     let stored = Offering { id, status: Status::Draft, version: 1, created_at: now, updated_at: now, ..o };
     insert(tx, &stored).await?;
     let data = json!({ "status": stored.status, "version": 1, "actor": actor });

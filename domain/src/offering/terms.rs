@@ -315,7 +315,7 @@ pub fn value(o: &Offering) -> Value {
 /// The hash of the present terms.
 pub fn sha256(o: &Offering) -> Result<String> {
     let text = canonical::text(&value(o));
-    let text = text.map_err(|e| Error::Unreadable { what: "offering", id: o.id.clone(), why: e.to_string() })?;
+    let text = text.map_err(|e| Error::Unreadable { what: "offering", id: o.id.to_string(), why: e.to_string() })?;
     Ok(canonical::sha256(&text))
 }
 

@@ -59,7 +59,7 @@ fn told(d: &Deployed<'_>) -> event::New {
     event::New {
         name: "offering.token_deployed".to_owned(),
         subject_type: "offering",
-        subject_id: d.offering.id.clone(),
+        subject_id: d.offering.id.to_string(),
         sequence: d.offering.version + 1,
         data: json!({ "chain_id": d.offering.chain_id, "contract_address": d.token.to_checksum(None),
             "tx_hash": d.tx_hash.to_string() }),

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Kind, Operation, Status};
 use crate::db::Tx;
+use crate::id::{OfferingId, OperationId};
 use crate::sql::sql;
 use crate::{Result, step};
 
@@ -15,10 +16,10 @@ pub struct Attention {
     pub status: Option<Status>,
     pub kind: Option<Kind>,
     pub error_code: Option<String>,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub created_from: Option<DateTime<Utc>>,
     /// Only these operations; empty for all.
-    pub ids: Vec<String>,
+    pub ids: Vec<OperationId>,
 }
 
 const MATCHES: &str = "

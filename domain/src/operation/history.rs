@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Kind, Operation, Status};
 use crate::db::Tx;
+use crate::id::OperationId;
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Result, event};
@@ -25,7 +26,7 @@ pub struct Transition {
 }
 
 /// The history of an operation, oldest first.
-pub async fn history(tx: &mut Tx, id: &str) -> Result<Vec<Transition>> {
+pub async fn history(tx: &mut Tx, id: &OperationId) -> Result<Vec<Transition>> {
     sql("select version, cycle, from_status, to_status, at, actor, reason from operation_history
          where operation_id = $1 order by version")
     .bind(id)
@@ -59,7 +60,7 @@ pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
     let event = |Line { op, from, .. }: &Line<'_>| event::New {
         name: format!("operation.{}", op.status),
         subject_type: "operation",
-        subject_id: op.id.clone(),
+        subject_id: op.id.to_string(),
         sequence: op.version,
         data: event_data(op, *from),
     };
@@ -78,7 +79,7 @@ async fn failed_deployment(tx: &mut Tx, Line { op, from, .. }: &Line<'_>) -> Res
     Ok(version.map(|version| event::New {
         name: "offering.token_deployment_failed".to_owned(),
         subject_type: "offering",
-        subject_id: offering.clone(),
+        subject_id: offering.to_string(),
         sequence: version,
         data: json!({ "operation_id": op.id, "error": error(op) }),
     }))

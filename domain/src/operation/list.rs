@@ -6,11 +6,12 @@ use chrono::{DateTime, Utc};
 use super::{Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{BatchId, LaneId, OperationId};
 use crate::sql::sql;
 use crate::{Code, Error, Result, step};
 
 /// One operation; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Operation> {
+pub async fn find(tx: &mut Tx, id: &OperationId) -> Result<Operation> {
     sql("select * from operations where id = $1")
         .bind(id)
         .optional::<Operation>(tx)
@@ -24,12 +25,12 @@ pub async fn find_live(tx: &mut Tx, live_key: &str) -> Result<Option<Operation>>
 }
 
 /// The operations of a batch, in order.
-pub async fn by_batch(tx: &mut Tx, batch_id: &str) -> Result<Vec<Operation>> {
+pub async fn by_batch(tx: &mut Tx, batch_id: &BatchId) -> Result<Vec<Operation>> {
     sql("select * from operations where batch_id = $1 order by batch_index").bind(batch_id).rows(tx).await
 }
 
 /// The highest index in a batch.
-pub async fn last_of_batch(tx: &mut Tx, batch_id: &str) -> Result<i64> {
+pub async fn last_of_batch(tx: &mut Tx, batch_id: &BatchId) -> Result<i64> {
     sql("select max(batch_index) from operations where batch_id = $1").bind(batch_id).scalar(tx).await
 }
 
@@ -38,7 +39,7 @@ pub const WAITS_FOR_LANE: &str = "lane_full";
 
 /// Operations that wait for room in a lane of this chain, oldest first. Operations that are bound to one of the full lanes are left
 /// out, so that they do not block the others.
-pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[String], limit: i64) -> Result<Vec<String>> {
+pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[LaneId], limit: i64) -> Result<Vec<OperationId>> {
     // The reason is part of the text, because it names the partial index.
     let mut waiting = sql("select id from operations where status = 'pending'")
         .push(format!(" and blocked_reason = '{WAITS_FOR_LANE}'"))
@@ -104,7 +105,12 @@ pub async fn unfinished_overdue(
 }
 
 /// An unfinished operation that has a step with this exact call.
-pub async fn find_same_call(tx: &mut Tx, chain_id: i64, target: Address, payload_hash: B256) -> Result<Option<String>> {
+pub async fn find_same_call(
+    tx: &mut Tx,
+    chain_id: i64,
+    target: Address,
+    payload_hash: B256,
+) -> Result<Option<OperationId>> {
     // Two conditions, so that the partial index of each set is used.
     sql("select s.operation_id from operations o join operation_steps s on s.operation_id = o.id
          where (o.status in :live and o.resolution is null or o.status in :attention and o.resolution is null)

@@ -8,11 +8,12 @@ use super::{Move, Operation, WAITS_FOR_LANE};
 use crate::Result;
 use crate::db::{Tx, expect_all_updated};
 use crate::filter;
+use crate::id::OperationId;
 use crate::rows::portions;
 use crate::sql::sql;
 
 /// The operations with these ids, in no particular order. Unknown ids are left out.
-pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Operation>> {
+pub async fn find_all(tx: &mut Tx, ids: &[&OperationId]) -> Result<Vec<Operation>> {
     let mut found = Vec::with_capacity(ids.len());
     for portion in portions(tx, ids) {
         found
@@ -22,14 +23,14 @@ pub async fn find_all(tx: &mut Tx, ids: &[&str]) -> Result<Vec<Operation>> {
 }
 
 /// The present versions of these operations.
-pub async fn versions(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
+pub async fn versions(tx: &mut Tx, ids: &[&OperationId]) -> Result<Vec<(OperationId, i64)>> {
     let mut found = Vec::with_capacity(ids.len());
     for portion in portions(tx, ids) {
         found.extend(
             sql("select id, version from operations where id in (")
                 .list(portion)
                 .push(")")
-                .rows::<(String, i64)>(tx)
+                .rows::<(OperationId, i64)>(tx)
                 .await?,
         );
     }
@@ -37,14 +38,14 @@ pub async fn versions(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
 }
 
 /// The chains of these operations. Unknown ids are left out.
-pub async fn chains(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
+pub async fn chains(tx: &mut Tx, ids: &[&OperationId]) -> Result<Vec<(OperationId, i64)>> {
     let mut found = Vec::with_capacity(ids.len());
     for portion in portions(tx, ids) {
         found.extend(
             sql("select id, chain_id from operations where id in (")
                 .list(portion)
                 .push(")")
-                .rows::<(String, i64)>(tx)
+                .rows::<(OperationId, i64)>(tx)
                 .await?,
         );
     }
@@ -53,7 +54,7 @@ pub async fn chains(tx: &mut Tx, ids: &[&str]) -> Result<Vec<(String, i64)>> {
 
 /// Parks pending operations on a cause: nothing wakes them before it ends. The versions stay. Operations that were signed meanwhile are
 /// skipped.
-pub async fn park(tx: &mut Tx, ids: &[&str], cause: &str) -> Result<()> {
+pub async fn park(tx: &mut Tx, ids: &[&OperationId], cause: &str) -> Result<()> {
     for portion in portions(tx, ids) {
         sql("update operations set next_action_at = null, blocked_reason = ")
             .value(cause)
@@ -150,7 +151,7 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
 
 /// Changes only the next action time; the versions stay, so that a move in progress is not invalidated. Operations that have changed are
 /// skipped. Returns the ids of the others.
-pub async fn postpone_all(tx: &mut Tx, ops: &[Operation], at: DateTime<Utc>) -> Result<Vec<String>> {
+pub async fn postpone_all(tx: &mut Tx, ops: &[Operation], at: DateTime<Utc>) -> Result<Vec<OperationId>> {
     let mut moved = Vec::with_capacity(ops.len());
     for portion in portions(tx, ops) {
         moved.extend(
@@ -159,7 +160,7 @@ pub async fn postpone_all(tx: &mut Tx, ops: &[Operation], at: DateTime<Utc>) -> 
                 .push(" from (")
                 .values(portion, |op| (&op.id, op.version))
                 .push(") as v where operations.id = v.column1 and operations.version = v.column2 returning id")
-                .scalars::<String>(tx)
+                .scalars::<OperationId>(tx)
                 .await?,
         );
     }

@@ -32,6 +32,7 @@ pub use transition::{resolve, save, transition};
 
 use crate::Error;
 use crate::column::{Dec, Hex};
+use crate::id::{BatchId, LaneId, OfferingId, OperationId};
 pub use crate::step::UNREADABLE;
 
 crate::words! {
@@ -77,17 +78,17 @@ pub struct Problem {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0004_operation.sql explains those that need it.
 pub struct Operation {
-    pub id: String,
+    pub id: OperationId,
     pub kind: Kind,
     pub status: Status,
     pub resolution: Option<Resolution>,
     pub subject_type: String,
     pub subject_id: String,
-    pub offering_id: Option<String>,
-    pub batch_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
+    pub batch_id: Option<BatchId>,
     pub batch_index: i64,
     pub chain_id: i64,
-    pub lane_id: Option<String>,
+    pub lane_id: Option<LaneId>,
     pub payload: Json<serde_json::Value>,
     pub payload_sha256: String,
     pub live_key: Option<String>,

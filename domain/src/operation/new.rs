@@ -11,6 +11,7 @@ use super::{Kind, Operation, Status, payload_sha256};
 use crate::canonical;
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{BatchId, LaneId, OfferingId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::step::State;
@@ -26,11 +27,11 @@ pub struct NewOperation {
     pub kind: Kind,
     pub subject_type: &'static str,
     pub subject_id: String,
-    pub offering_id: Option<String>,
-    pub batch: Option<(String, i64)>,
+    pub offering_id: Option<OfferingId>,
+    pub batch: Option<(BatchId, i64)>,
     pub chain_id: i64,
     /// The only lane that may sign it; none for any lane.
-    pub lane_id: Option<String>,
+    pub lane_id: Option<LaneId>,
     pub payload: serde_json::Value,
     /// Only one live operation may have this key.
     pub live_key: Option<String>,
@@ -59,12 +60,12 @@ pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
 
 /// Stores operations with their steps, in order. If one of them is refused, the caller must not commit.
 pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operation>> {
-    let named: Vec<(String, &NewOperation)> = all.iter().map(|new| (tx.new_id("op"), new)).collect();
+    let named: Vec<(OperationId, &NewOperation)> = all.iter().map(|new| (tx.new_id(), new)).collect();
     let mut inserted = Vec::with_capacity(all.len());
     for portion in portions(tx, &named) {
         inserted.extend(insert_rows(tx, portion).await?);
     }
-    let steps: Vec<(&str, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
+    let steps: Vec<(&OperationId, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
     for portion in portions(tx, &steps) {
         sql("insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash,
                  state, chain_id)")
@@ -89,11 +90,14 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
     Ok(inserted)
 }
 
-fn steps_of<'a>((id, new): &'a (String, &'a NewOperation)) -> impl Iterator<Item = (&'a str, i64, i64, &'a NewStep)> {
-    (0i64..).zip(&new.steps).map(|(position, step)| (id.as_str(), new.chain_id, position, step))
+fn steps_of<'a>(
+    named: &'a (OperationId, &'a NewOperation),
+) -> impl Iterator<Item = (&'a OperationId, i64, i64, &'a NewStep)> {
+    let (id, new) = named;
+    (0i64..).zip(&new.steps).map(move |(position, step)| (id, new.chain_id, position, step))
 }
 
-async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result<Vec<Operation>> {
+async fn insert_rows(tx: &mut Tx, portion: &[(OperationId, &NewOperation)]) -> Result<Vec<Operation>> {
     let (now, act_until) = (tx.now(), tx.now() + Duration::seconds(WAKE_AGAIN_SECONDS));
     let rows = sql("insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id,
             batch_index, chain_id, lane_id, payload, payload_sha256, live_key, cycle, faults, next_action_at,
@@ -131,8 +135,8 @@ async fn insert_rows(tx: &mut Tx, portion: &[(String, &NewOperation)]) -> Result
     .rows::<Operation>(tx)
     .await?;
     // A row that the unique live key refused is missing from the result.
-    let mut rows: HashMap<String, Operation> = rows.into_iter().map(|op| (op.id.clone(), op)).collect();
-    let row = |(id, new): &(String, &NewOperation)| rows.remove(id).ok_or_else(|| in_progress(new));
+    let mut rows: HashMap<OperationId, Operation> = rows.into_iter().map(|op| (op.id.clone(), op)).collect();
+    let row = |(id, new): &(OperationId, &NewOperation)| rows.remove(id).ok_or_else(|| in_progress(new));
     portion.iter().map(row).collect()
 }
 
@@ -142,7 +146,7 @@ fn in_progress(new: &NewOperation) -> Error {
 }
 
 /// The operation that this requester created with this key, at any time in the past.
-pub async fn find_by_key(tx: &mut Tx, requested_by: &str, key: &str) -> Result<Option<String>> {
+pub async fn find_by_key(tx: &mut Tx, requested_by: &str, key: &str) -> Result<Option<OperationId>> {
     sql("select id from operations where requested_by = $1 and idempotency_key = $2 order by batch_index limit 1")
         .bind((requested_by, key))
         .optional_scalar(tx)

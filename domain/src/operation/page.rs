@@ -7,6 +7,7 @@ use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::{BatchId, OfferingId, OperationId, of};
 use crate::sql::{Sql, sql};
 use crate::total::Total;
 
@@ -19,9 +20,9 @@ const COUNTED_MAX: i64 = 1_000;
 pub struct Filter {
     pub statuses: Vec<Status>,
     pub kinds: Vec<Kind>,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub subject_id: Option<String>,
-    pub batch_id: Option<String>,
+    pub batch_id: Option<BatchId>,
     pub signer: Option<Address>,
     pub needs_attention: Option<bool>,
     pub created: CreatedBetween,
@@ -30,7 +31,7 @@ pub struct Filter {
     /// The error of an operation that failed.
     pub error_code: Option<String>,
     /// Only operations older than this id, for the next page.
-    pub after: Option<String>,
+    pub after: Option<OperationId>,
 }
 
 /// Adds only the conditions that are asked for, so that the planner sees which index fits.
@@ -42,7 +43,7 @@ fn matching(select: Sql, f: &Filter) -> Sql {
         .with_some(" and offering_id = ", f.offering_id.as_ref())
         .with_some(" and subject_id = ", f.subject_id.as_ref())
         .with_some(" and batch_id = ", f.batch_id.as_ref())
-        .created(f.created, "", "op")
+        .created::<of::Operation>(f.created, "")
         .with_some(" and id < ", f.after.as_ref());
     query = match f.needs_attention {
         Some(true) => query.push(" and status in :attention and resolution is null"),

@@ -3,7 +3,7 @@ use super::*;
 fn position(balance: u128) -> Position {
     let at = DateTime::UNIX_EPOCH;
     Position {
-        offering_id: "off_1".to_owned(),
+        offering_id: "off_1".into(),
         offering_name: String::new(),
         currency: "EUR".to_owned(),
         unit_price: 100,
@@ -23,8 +23,8 @@ fn position(balance: u128) -> Position {
 
 fn minted(wallet: u8, amount: i64, units: u128) -> Commitment {
     Commitment {
-        id: String::new(),
-        offering_id: "off_1".to_owned(),
+        id: String::new().into(),
+        offering_id: "off_1".into(),
         offering_name: String::new(),
         currency: "EUR".to_owned(),
         partition_id: 1,

@@ -7,6 +7,7 @@ use alloy_primitives::{Address, B256};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
 use crate::holding::{self, Holding};
+use crate::id::OperationId;
 use crate::offering::Offering;
 use crate::operation::{Resolution, Status};
 use crate::sql::sql;
@@ -81,7 +82,7 @@ async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64)
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct KnownStep {
-    pub operation_id: String,
+    pub operation_id: OperationId,
     pub op_number: i64,
     pub payload_hash: Option<Hex<B256>>,
     pub outcome: Option<Outcome>,

@@ -11,6 +11,7 @@ use serde_json::json;
 use crate::column::Hex;
 use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
+use crate::id::{OfferingId, RunId, of};
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event};
 
@@ -38,9 +39,9 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Run {
-    pub id: String,
+    pub id: RunId,
     pub status: Status,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub at_block: Option<i64>,
     pub findings: i64,
     pub error: Option<String>,
@@ -55,7 +56,7 @@ pub struct Run {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Part {
-    pub run_id: String,
+    pub run_id: RunId,
     pub position: i64,
     pub subject_type: String,
     pub subject_id: String,
@@ -68,11 +69,16 @@ pub struct Part {
 }
 
 /// Stores a run with a part for each deployed token and, unless it is for one offering, for the signers of each chain.
-pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64>, requested_by: &str) -> Result<Run> {
+pub async fn insert(
+    tx: &mut Tx,
+    offering_id: Option<&OfferingId>,
+    at_block: Option<i64>,
+    requested_by: &str,
+) -> Result<Run> {
     let running = sql("select id from reconciliation_runs
         where status = 'running' and coalesce(offering_id, '') = $1")
-    .bind(offering_id.unwrap_or_default())
-    .optional_scalar::<String>(tx)
+    .bind(offering_id.map_or("", OfferingId::as_str))
+    .optional_scalar::<RunId>(tx)
     .await?;
     if let Some(id) = running {
         return Err(Error::refused(
@@ -80,7 +86,7 @@ pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64
             format!("The reconciliation {id} compares the same and is not finished."),
         ));
     }
-    let (id, now) = (tx.new_id("rec"), tx.now());
+    let (id, now) = (tx.new_id::<of::Run>(), tx.now());
     let run = insert_into("reconciliation_runs")
         .set("id", &id)
         .set("status", "running")
@@ -97,10 +103,10 @@ pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64
     let mut subjects = sql("select id, chain_id from offerings
         where token_status = 'deployed' and (cast($1 as text) is null or id = $1) order by id")
     .bind(offering_id)
-    .rows::<(String, i64)>(tx)
+    .rows::<(OfferingId, i64)>(tx)
     .await?
     .into_iter()
-    .map(|(id, chain_id)| ("offering", id, chain_id))
+    .map(|(id, chain_id)| ("offering", id.to_string(), chain_id))
     .collect::<Vec<_>>();
     if offering_id.is_none() {
         let chains = sql("select chain_id from chains order by chain_id").scalars::<i64>(tx).await?;
@@ -122,7 +128,7 @@ pub async fn insert(tx: &mut Tx, offering_id: Option<&str>, at_block: Option<i64
 }
 
 /// One run; `not_found` if it does not exist.
-pub async fn find(tx: &mut Tx, id: &str) -> Result<Run> {
+pub async fn find(tx: &mut Tx, id: &RunId) -> Result<Run> {
     sql("select * from reconciliation_runs where id = $1")
         .bind(id)
         .optional::<Run>(tx)
@@ -139,7 +145,7 @@ pub async fn page(
     offset: i64,
 ) -> Result<(Vec<Run>, i64)> {
     let matching = |select: Sql| {
-        select.push(" from reconciliation_runs where 1 = 1").one_of("status", statuses).created(created, "", "rec")
+        select.push(" from reconciliation_runs where 1 = 1").one_of("status", statuses).created::<of::Run>(created, "")
     };
     let runs = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
     let total = matching(sql("select count(*)")).scalar(tx).await?;
@@ -147,12 +153,12 @@ pub async fn page(
 }
 
 /// The parts of a run, in order.
-pub async fn parts(tx: &mut Tx, run_id: &str) -> Result<Vec<Part>> {
+pub async fn parts(tx: &mut Tx, run_id: &RunId) -> Result<Vec<Part>> {
     sql("select * from reconciliation_parts where run_id = $1 order by position").bind(run_id).rows(tx).await
 }
 
 /// A page of a run's findings in the order of discovery, and their number.
-pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Result<(Vec<StoredFinding>, i64)> {
+pub async fn findings(tx: &mut Tx, run_id: &RunId, limit: i64, offset: i64) -> Result<(Vec<StoredFinding>, i64)> {
     let found = sql("select position, kind, severity, subject, expected, actual, suggested_action
         from reconciliation_findings where run_id = $1
         order by position, number limit $2 offset $3")
@@ -165,7 +171,7 @@ pub async fn findings(tx: &mut Tx, run_id: &str, limit: i64, offset: i64) -> Res
 }
 
 /// The number of findings of each kind.
-pub async fn counts(tx: &mut Tx, run_id: &str) -> Result<Vec<(FindingKind, Severity, i64)>> {
+pub async fn counts(tx: &mut Tx, run_id: &RunId) -> Result<Vec<(FindingKind, Severity, i64)>> {
     sql("select kind, severity, count(*) from reconciliation_findings where run_id = $1
          group by kind, severity order by kind, severity")
     .bind(run_id)

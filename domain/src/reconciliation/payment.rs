@@ -5,6 +5,7 @@ use alloy_primitives::{Address, B256, U256};
 use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::{DistributionId, EntitlementId, OfferingId, OperationId};
 use crate::operation::Status;
 use crate::sql::sql;
 use crate::step::Outcome;
@@ -13,8 +14,8 @@ use crate::step::Outcome;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Payment {
-    pub distribution_id: String,
-    pub entitlement_id: String,
+    pub distribution_id: DistributionId,
+    pub entitlement_id: EntitlementId,
     pub tx_hash: Hex<B256>,
     pub payout_token: Hex<Address>,
     pub payee_address: Hex<Address>,
@@ -22,7 +23,7 @@ pub struct Payment {
 }
 
 /// All receipts of an offering's distributions, by transaction.
-pub async fn payments(tx: &mut Tx, offering_id: &str, block_number: i64) -> Result<Vec<Payment>> {
+pub async fn payments(tx: &mut Tx, offering_id: &OfferingId, block_number: i64) -> Result<Vec<Payment>> {
     sql("select r.distribution_id, r.entitlement_id, r.tx_hash, r.payout_token, r.payee_address, r.units
          from payout_receipts r join distributions d on d.id = r.distribution_id
          where d.offering_id = $1 and r.block_number <= $2
@@ -36,7 +37,7 @@ pub async fn payments(tx: &mut Tx, offering_id: &str, block_number: i64) -> Resu
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct DistributorStep {
-    pub operation_id: String,
+    pub operation_id: OperationId,
     pub target: Hex<Address>,
     pub calldata: Vec<u8>,
     pub outcome: Option<Outcome>,
@@ -45,7 +46,7 @@ pub struct DistributorStep {
 }
 
 /// The steps that declare lists of an offering and pay their pages.
-pub async fn declared(tx: &mut Tx, offering_id: &str) -> Result<Vec<DistributorStep>> {
+pub async fn declared(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<DistributorStep>> {
     sql("select s.operation_id, s.target, s.calldata, s.outcome, s.block_number, o.status
          from operations o join operation_steps s on s.operation_id = o.id
          where o.offering_id = $1 and o.kind = 'distributor_payout'

@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use crate::id::{ApiKeyId, SessionId};
+
 crate::words! {
     /// How somebody acts.
     ActorKind {
@@ -26,8 +28,8 @@ pub struct Act {
     /// The person; for an API key its owner.
     pub actor: Option<String>,
     pub kind: ActorKind,
-    pub session_id: Option<String>,
-    pub key_id: Option<String>,
+    pub session_id: Option<SessionId>,
+    pub key_id: Option<ApiKeyId>,
     pub ip: Option<String>,
     /// The route or the command.
     pub action: String,

@@ -4,6 +4,7 @@ use chrono::{DateTime, SecondsFormat, Utc};
 use serde_json::json;
 
 use super::ActorKind;
+use crate::id::{AuditId, SessionId};
 use crate::rows::portions;
 use crate::sql::{Conn, sql};
 use crate::{Result, canonical};
@@ -12,11 +13,11 @@ use crate::{Result, canonical};
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Entry {
-    pub id: String,
+    pub id: AuditId,
     pub at: DateTime<Utc>,
     pub actor: Option<String>,
     pub actor_kind: ActorKind,
-    pub session_id: Option<String>,
+    pub session_id: Option<SessionId>,
     pub ip: Option<String>,
     pub action: String,
     pub object_type: Option<String>,

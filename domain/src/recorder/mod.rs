@@ -20,6 +20,7 @@ use act::current;
 use change::{Change, status_change};
 
 use crate::canonical;
+use crate::id::{AuditId, SessionId, UserId};
 use crate::point::Point;
 
 /// Names of events in one entry.
@@ -31,7 +32,7 @@ pub(crate) struct Recorder {
     /// None for the engine.
     act: Option<Arc<Act>>,
     /// User and session of a caller who has just authenticated.
-    authenticated: Option<(String, String)>,
+    authenticated: Option<(UserId, SessionId)>,
     events: Vec<RecordedEvent>,
     changes: Vec<(String, Change)>,
     status: Option<i64>,
@@ -86,8 +87,8 @@ impl Recorder {
     }
 
     /// Records who has just authenticated.
-    pub(crate) fn set_authenticated(&mut self, user_id: &str, session_id: &str) {
-        self.authenticated = Some((user_id.to_owned(), session_id.to_owned()));
+    pub(crate) fn set_authenticated(&mut self, user_id: &UserId, session_id: &SessionId) {
+        self.authenticated = Some((user_id.clone(), session_id.clone()));
     }
 
     /// Records that the act was refused with this code and changed nothing.
@@ -112,7 +113,7 @@ impl Recorder {
     }
 
     /// The audit entries; none if nothing happened that anybody is accountable for.
-    pub(crate) fn entries(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> String) -> Vec<Entry> {
+    pub(crate) fn entries(&self, point: Point, at: DateTime<Utc>, mut new_id: impl FnMut() -> AuditId) -> Vec<Entry> {
         if self.excluded {
             return Vec::new();
         }
@@ -128,10 +129,10 @@ impl Recorder {
         }
         let mut act = act.as_ref().clone();
         if let Some((user, session)) = self.authenticated.clone().filter(|_| act.actor.is_none()) {
-            (act.actor, act.session_id) = (Some(user), Some(session));
+            (act.actor, act.session_id) = (Some(user.into()), Some(session));
         }
         let named = act.object_id.clone().or_else(|| subjects.first().map(|subject| subject.id.to_owned()));
-        let id = named.or_else(|| act.session_id.clone()).unwrap_or_default();
+        let id = named.or_else(|| act.session_id.as_deref().map(str::to_owned)).unwrap_or_default();
         let own = subjects.iter().find(|subject| subject.id == id);
         let empty = Subject { id: &id, noun: noun("", &id), events: Vec::new() };
         let mut lines = vec![self.line(&act, own.unwrap_or(&empty), self.status, (new_id(), at))];
@@ -154,7 +155,7 @@ impl Recorder {
         subjects
     }
 
-    fn line(&self, act: &Act, subject: &Subject<'_>, status: Option<i64>, (id, at): (String, DateTime<Utc>)) -> Entry {
+    fn line(&self, act: &Act, subject: &Subject<'_>, status: Option<i64>, (id, at): (AuditId, DateTime<Utc>)) -> Entry {
         Entry {
             id,
             at,

@@ -11,7 +11,7 @@ fn lines(recorder: &Recorder) -> Vec<Entry> {
     let mut number = 0;
     recorder.entries(Point::Timer, DateTime::UNIX_EPOCH, || {
         number += 1;
-        format!("aud_{number}")
+        format!("aud_{number}").into()
     })
 }
 
@@ -94,7 +94,7 @@ fn two_changes_of_one_row_show_the_first_and_the_last_value() {
 fn an_anonymous_act_has_an_entry_only_after_a_change_or_a_login() {
     let mut login = recorder(ActorKind::Anonymous, None);
     assert_eq!(lines(&login), []);
-    login.set_authenticated("usr_9", "ses_9");
+    login.set_authenticated(&"usr_9".into(), &"ses_9".into());
     let entries = lines(&login);
     assert_eq!((entries[0].actor.as_deref(), entries[0].object_type.as_deref()), (Some("usr_9"), Some("session")));
 }

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::{InvestorId, OfferingId};
 use crate::sql::sql;
 use crate::{Result, token_event};
 
@@ -20,7 +21,7 @@ pub struct BlockState {
 }
 
 /// The block up to which the token is read; none if it was not read yet.
-pub async fn block_state(tx: &mut Tx, offering_id: &str) -> Result<Option<BlockState>> {
+pub async fn block_state(tx: &mut Tx, offering_id: &OfferingId) -> Result<Option<BlockState>> {
     // One statement, because block and supply must match.
     let rows = sql("select c.block_number, c.read_at, p.partition_id, p.supply
         from token_places c left join token_partitions p on p.offering_id = c.offering_id
@@ -45,7 +46,7 @@ pub struct Line {
     pub balance: Dec<u128>,
     pub synced_block: i64,
     pub frozen: bool,
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     pub legal_name: Option<String>,
     pub country: Option<String>,
 }
@@ -56,7 +57,7 @@ pub type Key = (String, i64);
 /// The next lines in the order of wallets, and the key for the next page; none at the end.
 pub async fn page(
     tx: &mut Tx,
-    offering_id: &str,
+    offering_id: &OfferingId,
     block: i64,
     after: &Key,
     limit: i64,
@@ -84,7 +85,7 @@ pub async fn page(
 }
 
 /// Undoes movements after the block. Later movements than a line's own synced block are not in its balance and must not be undone.
-async fn back(tx: &mut Tx, offering_id: &str, block: i64, lines: &mut [Line]) -> Result<()> {
+async fn back(tx: &mut Tx, offering_id: &OfferingId, block: i64, lines: &mut [Line]) -> Result<()> {
     type Moved = (i64, i64, Option<Hex<Address>>, Option<Hex<Address>>, Dec<u128>);
     let moved: Vec<Moved> = sql("select block_number, partition_id, from_address, to_address, quantity
         from token_events where offering_id = $1 and kind = 'transfer' and block_number > $2

@@ -33,7 +33,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, after: &str, limit: i64) -> Result<Ve
     .bind((after, f.offering_id.as_deref().unwrap_or_default(), f.from, f.to, limit))
     .rows::<Row>(tx)
     .await?;
-    let ids: Vec<_> = rows.iter().map(|row| row.distribution.id.as_str()).collect();
+    let ids: Vec<_> = rows.iter().map(|row| &row.distribution.id).collect();
     let mut totals = entitlement::totals_of(tx, &ids).await?;
     let line = |Row { distribution, offering_name }| {
         let totals = totals.remove(&distribution.id).unwrap_or_default();

@@ -3,6 +3,7 @@
 use super::Filter;
 use crate::Result;
 use crate::db::Tx;
+use crate::id::InvestorId;
 use crate::investor::TaxForm;
 use crate::sql::sql;
 
@@ -10,7 +11,7 @@ use crate::sql::sql;
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Line {
-    pub investor_id: String,
+    pub investor_id: InvestorId,
     pub legal_name: String,
     pub country: String,
     pub tax_residency: Option<String>,

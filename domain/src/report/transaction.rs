@@ -6,19 +6,20 @@ use serde_json::Value;
 use sqlx::types::Json;
 
 use super::Filter;
+use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
+use crate::id::{OfferingId, OperationId};
 use crate::operation::Kind;
 use crate::sql::sql;
-use crate::{Result, id};
 
 /// A confirmed transaction.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Line {
-    pub operation_id: String,
+    pub operation_id: OperationId,
     pub kind: Kind,
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     pub chain_id: i64,
     pub name: String,
     pub target: Hex<Address>,
@@ -35,7 +36,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, after: &str, window: i64) -> Result<(
     // An operation that was requested after the year was not carried out in it.
     let last = sql("select max(id) from (select id from operations where id > ")
         .value(after)
-        .with(" and id <= ", id::last_of("op", f.to))
+        .with(" and id <= ", OperationId::last_of(f.to))
         .with_some(" and offering_id = ", f.offering_id.as_ref())
         .with(" order by id limit ", window)
         .push(") as looked_at")

@@ -7,7 +7,7 @@ use crate::clock::Clock;
 use crate::column::{Dec, Hex};
 use crate::db::{Db, Tx};
 use crate::filter::CreatedBetween;
-use crate::id::Ids;
+use crate::id::{Ids, of};
 
 const TABLE: &str = "create table things (id text primary key, number integer, flag boolean, at text, bytes blob,
     fields text, large text, word text)";
@@ -146,10 +146,12 @@ async fn a_batch_without_rows_changes_and_finds_nothing() {
 
 #[test]
 fn a_filter_adds_only_the_conditions_that_are_asked_for() {
-    let all = sql("select 1 where 1 = 1").one_of::<&str>("status", &[]).created(CreatedBetween::default(), "o.", "off");
+    let all = sql("select 1 where 1 = 1")
+        .one_of::<&str>("status", &[])
+        .created::<of::Offering>(CreatedBetween::default(), "o.");
     assert_eq!(all.text, "select 1 where 1 = 1");
     let from = CreatedBetween { from: Some(DateTime::UNIX_EPOCH), to: None };
-    let some = sql("select 1 where 1 = 1").one_of("status", &["open", "closed"]).created(from, "o.", "off");
+    let some = sql("select 1 where 1 = 1").one_of("status", &["open", "closed"]).created::<of::Offering>(from, "o.");
     assert_eq!(
         some.text,
         "select 1 where 1 = 1 and status in ('open', 'closed') and o.created_at >= $1 and o.id >= $2"

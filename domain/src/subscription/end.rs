@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::{Move, Status, Subscription, transition};
 use crate::db::Tx;
+use crate::id::OfferingId;
 use crate::offering::Offering;
 use crate::sql::sql;
 use crate::{Result, timer};
@@ -48,7 +49,12 @@ pub async fn reconfirm_all_of(
     Ok(asked)
 }
 
-pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit: i64) -> Result<Vec<Subscription>> {
+pub(super) async fn some(
+    tx: &mut Tx,
+    offering_id: &OfferingId,
+    condition: &str,
+    limit: i64,
+) -> Result<Vec<Subscription>> {
     sql("select s.* from subscriptions s where s.offering_id = $1 and ")
         .push(condition)
         .push(
@@ -65,7 +71,7 @@ pub(super) async fn some(tx: &mut Tx, offering_id: &str, condition: &str, limit:
 }
 
 /// The number of subscriptions of an offering that are not final. The offering can settle when there are none.
-pub async fn unfinished(tx: &mut Tx, offering_id: &str) -> Result<i64> {
+pub async fn unfinished(tx: &mut Tx, offering_id: &OfferingId) -> Result<i64> {
     let open: Vec<_> = Status::ALL.iter().filter(|status| !status.is_final()).collect();
     let counted = sql("select count(*) from subscriptions where offering_id = ").value(offering_id);
     counted.one_of("status", &open).scalar(tx).await

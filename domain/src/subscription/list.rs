@@ -7,6 +7,7 @@ use super::{Status, Subscription};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
+use crate::id::{InvestorId, IssuerId, OfferingId, OperationId, SubscriptionId, UserId, of};
 use crate::investor::Status as KycStatus;
 use crate::offering::{self, Offering};
 use crate::sql::{Sql, sql};
@@ -21,9 +22,9 @@ pub enum Scope {
     /// Subscriptions of this user as an investor, and subscriptions to this issuer's offerings.
     Own {
         /// The user, if an investor.
-        user_id: Option<String>,
+        user_id: Option<UserId>,
         /// The issuer, if the user is its member.
-        issuer_id: Option<String>,
+        issuer_id: Option<IssuerId>,
     },
 }
 
@@ -31,14 +32,14 @@ pub enum Scope {
 #[derive(Clone, Debug, Default)]
 #[allow(missing_docs)]
 pub struct Filter {
-    pub id: Option<String>,
+    pub id: Option<SubscriptionId>,
     pub statuses: Vec<Status>,
-    pub offering_id: Option<String>,
-    pub investor_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
+    pub investor_id: Option<InvestorId>,
     pub wallet_address: Option<Address>,
     pub created: CreatedBetween,
     /// Only subscriptions older than this id, for the next page.
-    pub after: Option<String>,
+    pub after: Option<SubscriptionId>,
 }
 
 /// A subscription with its offering's terms, its investor's status and its live operation.
@@ -54,7 +55,7 @@ pub struct Listed {
     pub accreditation_required: bool,
     pub kyc_status: KycStatus,
     pub wallet_verified_at: Option<DateTime<Utc>>,
-    pub live_operation_id: Option<String>,
+    pub live_operation_id: Option<OperationId>,
     pub live_operation_status: Option<operation::Status>,
 }
 
@@ -97,7 +98,7 @@ fn matching(query: Sql, scope: &Scope, f: &Filter) -> Sql {
         .with_some(" and s.wallet_address = ", f.wallet_address.map(Hex))
         .with_some(" and s.id < ", f.after.as_ref())
         .one_of("s.status", &f.statuses)
-        .created(f.created, "s.", "sub")
+        .created::<of::Subscription>(f.created, "s.")
 }
 
 /// A page of subscriptions, newest first.
@@ -121,23 +122,23 @@ pub async fn count(tx: &mut Tx, scope: &Scope, filter: &Filter, offset: i64) -> 
 }
 
 /// One subscription as a list shows it; `not_found` if it does not exist or the caller may not see it.
-pub async fn listed(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Listed> {
+pub async fn listed(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<Listed> {
     let filter = Filter { id: Some(id.to_owned()), ..Filter::default() };
     let found = matching(sql(COLUMNS).push("subscriptions s").push(BESIDE), scope, &filter);
     found.optional(tx).await?.ok_or_else(|| missing(id))
 }
 
-fn missing(id: &str) -> Error {
+fn missing(id: &SubscriptionId) -> Error {
     Error::refused(Code::NotFound, format!("There is no subscription {id}."))
 }
 
 /// One subscription; `not_found` if it does not exist or the caller may not see it.
-pub async fn find(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Subscription> {
+pub async fn find(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<Subscription> {
     listed(tx, scope, id).await.map(|row| row.subscription)
 }
 
 /// One subscription and its offering, which is locked until the commit. Moves of subscriptions of one offering happen one after the other.
-pub async fn lock_row(tx: &mut Tx, scope: &Scope, id: &str) -> Result<(Offering, Subscription)> {
+pub async fn lock_row(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<(Offering, Subscription)> {
     let seen = find(tx, scope, id).await?;
     let offering = offering::lock_row(tx, &seen.offering_id).await?;
     // Read again, because the previous holder of the lock can have changed it.

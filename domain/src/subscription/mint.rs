@@ -9,6 +9,7 @@ use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Relation, Stage,
 use super::{Status, Subscription, new_event, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_all_updated};
+use crate::id::{InvestorId, OfferingId, OperationId, SubscriptionId};
 use crate::investment_limit::{self, Finances};
 use crate::investor::{Accreditation, Screening, Status as KycStatus};
 use crate::offering::Offering;
@@ -20,15 +21,15 @@ use crate::{Result, event, offering};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Candidate {
-    pub id: String,
-    pub investor_id: String,
+    pub id: SubscriptionId,
+    pub investor_id: InvestorId,
     pub status: Status,
     pub amount: i64,
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
     #[sqlx(flatten)]
     pub facts: CandidateFacts,
-    pub live_operation_id: Option<String>,
+    pub live_operation_id: Option<OperationId>,
 }
 
 /// The facts about the investor and the wallet.
@@ -107,7 +108,7 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
     where s.offering_id = $2";
 
 /// The accepted subscriptions of an offering, oldest first: the candidates of "mint all".
-pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>> {
+pub async fn candidates(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<Candidate>> {
     let counted_from = investment_limit::crowdfunding_start(tx.now());
     sql(CANDIDATES)
         .words(":reserving", &Status::RESERVING)
@@ -118,7 +119,7 @@ pub async fn candidates(tx: &mut Tx, offering_id: &str) -> Result<Vec<Candidate>
 }
 
 /// The subscriptions of this list that belong to the offering, in any status, oldest first and without duplicates.
-pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Result<Vec<Candidate>> {
+pub async fn candidates_of(tx: &mut Tx, offering_id: &OfferingId, ids: &[SubscriptionId]) -> Result<Vec<Candidate>> {
     let mut ids: Vec<_> = ids.iter().collect();
     ids.sort_unstable();
     ids.dedup();
@@ -140,7 +141,7 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &str, ids: &[String]) -> Re
 }
 
 /// Stores the results of the rules for each of these subscriptions. A later mint replaces them.
-pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Result<()> {
+pub async fn store_mint_checks(tx: &mut Tx, ids: &[&SubscriptionId], checks: &Value) -> Result<()> {
     let now = tx.now();
     for portion in portions(tx, ids) {
         sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
@@ -157,7 +158,7 @@ pub async fn store_mint_checks(tx: &mut Tx, ids: &[&str], checks: &Value) -> Res
 }
 
 /// The total of an offering's active subscriptions, in minor units.
-pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
+pub async fn amount_sum(tx: &mut Tx, offering_id: &OfferingId) -> Result<i64> {
     sql("select cast(coalesce(sum(amount), 0) as bigint) from subscriptions
          where offering_id = $1
              and status in :reserving")
@@ -171,7 +172,7 @@ pub async fn amount_sum(tx: &mut Tx, offering_id: &str) -> Result<i64> {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct FinalMint<'a> {
-    pub operation_id: &'a str,
+    pub operation_id: &'a OperationId,
     pub tx_hash: B256,
     pub block_number: i64,
     pub lock_release_at: Option<DateTime<Utc>>,
@@ -179,7 +180,7 @@ pub struct FinalMint<'a> {
 }
 
 /// Marks the subscriptions of a page as minted. Only the commit that confirms the mint calls it.
-pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &FinalMint<'_>) -> Result<()> {
+pub async fn set_minted(tx: &mut Tx, ids: &[&SubscriptionId], m: &FinalMint<'_>) -> Result<()> {
     let now = tx.now();
     for portion in portions(tx, ids) {
         let minted = sql("update subscriptions set status = 'minted', version = version + 1, mint_operation_id = ")
@@ -205,7 +206,7 @@ pub async fn set_minted(tx: &mut Tx, ids: &[&str], m: &FinalMint<'_>) -> Result<
 
 /// Redirects unminted subscriptions of a recovered wallet to its replacement. In other offerings where the lost wallet still holds units
 /// or is frozen, they wait for the recovery of that token: units that arrive first would block it, and the freeze must move with them.
-pub async fn follow_wallet(tx: &mut Tx, offering_id: &str, lost: Address, successor: Address) -> Result<u64> {
+pub async fn follow_wallet(tx: &mut Tx, offering_id: &OfferingId, lost: Address, successor: Address) -> Result<u64> {
     let now = tx.now();
     let moved = sql("update subscriptions set wallet_address = $3, version = version + 1, updated_at = $4
         where wallet_address = $2 and status in :open

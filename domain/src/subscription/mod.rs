@@ -27,6 +27,7 @@ pub use window::{move_windows_of, renew_window};
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
+use crate::id::{InvestorId, OfferingId, OperationId, SubscriptionId};
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::offering::choice::PaymentMethod;
@@ -39,15 +40,15 @@ use crate::{Error, Result, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)] // Each field is its column; 0016_subscription.sql explains those that need it.
 pub struct Subscription {
-    pub id: String,
-    pub offering_id: String,
-    pub investor_id: String,
+    pub id: SubscriptionId,
+    pub offering_id: OfferingId,
+    pub investor_id: InvestorId,
     pub status: Status,
     pub amount: i64,
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
     pub cooling_off_expires_at: DateTime<Utc>,
-    pub mint_operation_id: Option<String>,
+    pub mint_operation_id: Option<OperationId>,
     pub mint_tx_hash: Option<Hex<B256>>,
     pub mint_block_number: Option<i64>,
     pub minted_at: Option<DateTime<Utc>>,
@@ -190,7 +191,7 @@ fn new_event(currency: &str, s: &Subscription, what: &str, mut data: Value) -> e
     event::New {
         name: format!("subscription.{what}"),
         subject_type: "subscription",
-        subject_id: s.id.clone(),
+        subject_id: s.id.to_string(),
         sequence: s.version,
         data,
     }

@@ -9,6 +9,7 @@ use super::eligibility::RULES_VERSION;
 use super::{Subscription, reservation, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::Tx;
+use crate::id::{DocumentId, InvestorId, OfferingId, SubscriptionId, of};
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::offering::choice::PaymentMethod;
@@ -20,7 +21,7 @@ use crate::{Error, Result};
 #[allow(missing_docs)]
 pub struct New<'a> {
     pub offering: &'a Offering,
-    pub investor_id: &'a str,
+    pub investor_id: &'a InvestorId,
     pub amount: i64,
     pub wallet: Option<Address>,
     pub cooling_off_expires_at: DateTime<Utc>,
@@ -28,7 +29,7 @@ pub struct New<'a> {
     pub verify_by: Option<DateTime<Utc>>,
     pub payment_method: Option<PaymentMethod>,
     pub reference: Option<&'a str>,
-    pub consent_document_id: Option<&'a str>,
+    pub consent_document_id: Option<&'a DocumentId>,
     pub created_by: &'a str,
     pub idempotency_key: Option<&'a str>,
 }
@@ -36,7 +37,7 @@ pub struct New<'a> {
 /// Reserves the amount and stores the subscription; `hard_cap_exceeded` if there is no room.
 pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
     reservation::reserve(tx, n.offering, n.amount).await?;
-    let (id, now) = (tx.new_id("sub"), tx.now());
+    let (id, now) = (tx.new_id::<of::Subscription>(), tx.now());
     let stored = insert_into("subscriptions")
         .set("id", &id)
         .set("offering_id", &n.offering.id)
@@ -64,13 +65,19 @@ pub async fn insert(tx: &mut Tx, n: &New<'_>) -> Result<Subscription> {
         .optional::<Subscription>(tx)
         .await?;
     // A parallel request with the same idempotency key was first.
-    let stored = stored.ok_or(Error::Stale { what: "subscription", id })?;
+    let stored = stored.ok_or(Error::Stale { what: "subscription", id: id.to_string() })?;
     write_event(tx, n.offering, &stored, "committed", json!({ "actor": n.created_by })).await?;
     Ok(stored)
 }
 
 /// Stores the results of the eligibility rules as evidence.
-pub async fn store_checks(tx: &mut Tx, id: &str, stage: &str, checks: &Value, acknowledged: &[String]) -> Result<()> {
+pub async fn store_checks(
+    tx: &mut Tx,
+    id: &SubscriptionId,
+    stage: &str,
+    checks: &Value,
+    acknowledged: &[String],
+) -> Result<()> {
     let now = tx.now();
     insert_into("eligibility_checks")
         .set("subscription_id", id)
@@ -87,16 +94,16 @@ pub async fn store_checks(tx: &mut Tx, id: &str, stage: &str, checks: &Value, ac
 /// An accepted subscription, for the demo and tests.
 #[allow(missing_docs)]
 pub struct NewAccepted<'a> {
-    pub offering_id: &'a str,
-    pub investor_id: &'a str,
+    pub offering_id: &'a OfferingId,
+    pub investor_id: &'a InvestorId,
     pub amount: Money,
     pub quantity: u128,
     pub wallet: Address,
 }
 
 /// Stores an accepted and fully paid subscription and returns its id.
-pub async fn insert_accepted(tx: &mut Tx, a: &NewAccepted<'_>) -> Result<String> {
-    let (id, now) = (tx.new_id("sub"), tx.now());
+pub async fn insert_accepted(tx: &mut Tx, a: &NewAccepted<'_>) -> Result<SubscriptionId> {
+    let (id, now) = (tx.new_id::<of::Subscription>(), tx.now());
     insert_into("subscriptions")
         .set("id", &id)
         .set("offering_id", a.offering_id)

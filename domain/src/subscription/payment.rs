@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::{Move, Status, Subscription, save, transition, write_event};
 use crate::db::Tx;
+use crate::id::{InvestorId, PaymentId, SubscriptionId, of};
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::offering::choice::PaymentMethod;
@@ -41,8 +42,8 @@ crate::words! {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Payment {
-    pub id: String,
-    pub subscription_id: String,
+    pub id: PaymentId,
+    pub subscription_id: SubscriptionId,
     pub kind: PaymentKind,
     pub amount: i64,
     pub method: PaymentMethod,
@@ -146,8 +147,8 @@ fn already(known: &Payment) -> Error {
     Error::field("/external_reference", "already_recorded", detail)
 }
 
-async fn insert(tx: &mut Tx, subscription_id: &str, n: &NewPayment<'_>) -> Result<Payment> {
-    let (id, now) = (tx.new_id("pay"), tx.now());
+async fn insert(tx: &mut Tx, subscription_id: &SubscriptionId, n: &NewPayment<'_>) -> Result<Payment> {
+    let (id, now) = (tx.new_id::<of::Payment>(), tx.now());
     let stored = insert_into("payments")
         .set("id", id)
         .set("subscription_id", subscription_id)
@@ -163,16 +164,16 @@ async fn insert(tx: &mut Tx, subscription_id: &str, n: &NewPayment<'_>) -> Resul
         .optional::<Payment>(tx)
         .await?;
     // A parallel request has just recorded the reference for another subscription: the caller reads again.
-    stored.ok_or_else(|| Error::Stale { what: "payment", id: n.external_reference.to_owned() })
+    stored.ok_or_else(|| Error::Stale { what: "payment", id: n.external_reference.to_string() })
 }
 
 /// The payments of a subscription, oldest first.
-pub async fn payments(tx: &mut Tx, subscription_id: &str) -> Result<Vec<Payment>> {
+pub async fn payments(tx: &mut Tx, subscription_id: &SubscriptionId) -> Result<Vec<Payment>> {
     sql("select * from payments where subscription_id = $1 order by id").bind(subscription_id).rows(tx).await
 }
 
 /// The payments of all subscriptions of an investor, newest first.
-pub async fn payments_of_investor(tx: &mut Tx, investor_id: &str, limit: i64) -> Result<Vec<Payment>> {
+pub async fn payments_of_investor(tx: &mut Tx, investor_id: &InvestorId, limit: i64) -> Result<Vec<Payment>> {
     sql("select p.* from payments p join subscriptions s on s.id = p.subscription_id
          where s.investor_id = $1 order by p.id desc limit $2")
     .bind((investor_id, limit))

@@ -1,6 +1,7 @@
 //! The reserved part of an offering's hard cap: one sum, updated in the commit of each move.
 
 use crate::db::{Tx, expect_updated};
+use crate::id::OfferingId;
 use crate::money::Money;
 use crate::offering::Offering;
 use crate::sql::sql;
@@ -31,7 +32,7 @@ pub fn exceeded(offering: &Offering) -> Error {
 }
 
 /// Adds an amount without a check of the cap, for the demo and tests.
-pub async fn enter(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
+pub async fn enter(tx: &mut Tx, offering_id: &OfferingId, amount: i64) -> Result<()> {
     let rows = sql("update offerings set committed_total = committed_total + $2 where id = $1")
         .bind((offering_id, amount))
         .execute(tx)
@@ -40,7 +41,7 @@ pub async fn enter(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
 }
 
 /// Releases the reserved amount of a subscription.
-pub async fn release(tx: &mut Tx, offering_id: &str, amount: i64) -> Result<()> {
+pub async fn release(tx: &mut Tx, offering_id: &OfferingId, amount: i64) -> Result<()> {
     let rows = sql("update offerings set committed_total = committed_total - $2
         where id = $1 and committed_total >= $2")
     .bind((offering_id, amount))

@@ -3,6 +3,7 @@
 use super::Status;
 use crate::Result;
 use crate::db::Tx;
+use crate::id::{InvestorId, OfferingId, SubscriptionId};
 use crate::investment_limit::crowdfunding_start;
 use crate::sql::sql;
 
@@ -22,7 +23,7 @@ pub struct Totals {
 }
 
 /// Reads the totals of an offering.
-pub async fn totals(tx: &mut Tx, offering_id: &str) -> Result<Totals> {
+pub async fn totals(tx: &mut Tx, offering_id: &OfferingId) -> Result<Totals> {
     // A subscriber who has not confirmed changed terms can still leave.
     sql("select
              cast(coalesce(sum(case when is_paid or (is_bound and is_approved) then amount else 0 end), 0) as bigint) as firm,
@@ -44,7 +45,7 @@ pub async fn totals(tx: &mut Tx, offering_id: &str) -> Result<Totals> {
 }
 
 /// What an investor has put into crowdfunding offerings in their period, except for one subscription.
-pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str) -> Result<i64> {
+pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &InvestorId, besides_id: &SubscriptionId) -> Result<i64> {
     let from = crowdfunding_start(tx.now());
     sql("select cast(coalesce(sum(s.amount), 0) as bigint)
          from subscriptions s join offerings o on o.id = s.offering_id
@@ -57,7 +58,7 @@ pub async fn crowdfunding_total(tx: &mut Tx, investor_id: &str, besides_id: &str
 }
 
 /// What an investor has put into each offering under Regulation A, where it is anything.
-pub async fn regulation_a_totals(tx: &mut Tx, investor_id: &str) -> Result<Vec<(String, i64)>> {
+pub async fn regulation_a_totals(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<(OfferingId, i64)>> {
     sql("select s.offering_id, cast(sum(s.amount) as bigint)
          from subscriptions s join offerings o on o.id = s.offering_id
          where s.investor_id = $1 and o.exemption = 'reg_a_t2' and s.status in :reserving

@@ -10,6 +10,7 @@ use serde_json::json;
 
 use crate::db::{Tx, expect_updated};
 use crate::filter::CreatedBetween;
+use crate::id::{EndpointId, InvestorId, IssuerId, of};
 use crate::recorder::Facts;
 use crate::sql::{Sql, insert_into, sql, update_table};
 use crate::{Code, Error, Result, event, event_type};
@@ -33,9 +34,9 @@ crate::words! {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// An investor's own events.
-    Investor(String),
+    Investor(InvestorId),
     /// Events of an issuer's offerings.
-    Issuer(String),
+    Issuer(IssuerId),
     /// All events.
     Platform,
 }
@@ -44,8 +45,8 @@ impl Owner {
     /// The owner with this stored form. None for a person who has no organisation or investor yet.
     pub fn of_key(key: &str) -> Option<Self> {
         match key.split_once('_') {
-            Some(("inv", _)) => Some(Self::Investor(key.to_owned())),
-            Some(("iss", _)) => Some(Self::Issuer(key.to_owned())),
+            Some(("inv", _)) => Some(Self::Investor(key.into())),
+            Some(("iss", _)) => Some(Self::Issuer(key.into())),
             _ => (key == Self::Platform.key()).then_some(Self::Platform),
         }
     }
@@ -53,7 +54,8 @@ impl Owner {
     /// The stored form.
     pub fn key(&self) -> &str {
         match self {
-            Self::Investor(id) | Self::Issuer(id) => id,
+            Self::Investor(id) => id,
+            Self::Issuer(id) => id,
             Self::Platform => "platform",
         }
     }
@@ -72,7 +74,7 @@ impl Owner {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Endpoint {
-    pub id: String,
+    pub id: EndpointId,
     pub owner: String,
     pub slot: Option<i64>,
     pub url: String,
@@ -115,7 +117,7 @@ impl Endpoint {
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
 pub struct New<'a> {
-    pub id: &'a str,
+    pub id: &'a EndpointId,
     pub owner: &'a Owner,
     pub url: &'a str,
     pub description: &'a str,
@@ -169,8 +171,8 @@ pub async fn insert(tx: &mut Tx, new: &New<'_>) -> Result<Endpoint> {
 }
 
 /// One endpoint of this owner.
-pub async fn find(tx: &mut Tx, id: &str, owner: &Owner) -> Result<Endpoint> {
-    crate::id::check("whe", id)?;
+pub async fn find(tx: &mut Tx, id: &EndpointId, owner: &Owner) -> Result<Endpoint> {
+    id.check()?;
     sql("select * from webhook_endpoints where id = $1 and owner = $2 and slot is not null")
         .bind((id, owner.key()))
         .optional::<Endpoint>(tx)
@@ -192,7 +194,7 @@ pub async fn page(tx: &mut Tx, owner: &Owner, f: &Filter, limit: i64, offset: i6
         select
             .with(" from webhook_endpoints where slot is not null and owner = ", owner.key())
             .one_of("status", &f.statuses)
-            .created(f.created, "", "whe")
+            .created::<of::Endpoint>(f.created, "")
     };
     let total = matching(sql("select count(*)")).scalar(tx).await?;
     let rows = matching(sql("select *")).push(" order by id desc").page(limit, offset).rows(tx).await?;
@@ -226,7 +228,7 @@ pub async fn update(tx: &mut Tx, e: &Endpoint) -> Result<Endpoint> {
 }
 
 /// Locks an enabled endpoint until the commit. Every move of its deliveries begins with this lock.
-pub async fn lock_enabled(tx: &mut Tx, id: &str) -> Result<Option<Endpoint>> {
+pub async fn lock_enabled(tx: &mut Tx, id: &EndpointId) -> Result<Option<Endpoint>> {
     sql("update webhook_endpoints set updated_at = updated_at where id = $1 and status = 'enabled' returning *")
         .bind(id)
         .optional(tx)
@@ -243,7 +245,7 @@ pub async fn set_health(tx: &mut Tx, e: &Endpoint) -> Result<()> {
 }
 
 /// Begins, continues or ends a recovery.
-pub async fn set_recovery(tx: &mut Tx, id: &str, place: Option<(&str, DateTime<Utc>)>) -> Result<()> {
+pub async fn set_recovery(tx: &mut Tx, id: &EndpointId, place: Option<(&str, DateTime<Utc>)>) -> Result<()> {
     sql("update webhook_endpoints set recover_after = $2, recover_until = $3 where id = $1")
         .bind((id, place.map(|(after, _)| after), place.map(|(_, until)| until)))
         .execute(tx)
@@ -288,6 +290,6 @@ fn facts(e: &Endpoint) -> Facts {
     Facts::new(open, json!({ "url": e.url, "description": e.description, "headers": e.headers_sealed }))
 }
 
-async fn tell(tx: &mut Tx, id: &str, what: &str, version: i64) -> Result<()> {
+async fn tell(tx: &mut Tx, id: &EndpointId, what: &str, version: i64) -> Result<()> {
     event::write(tx, &format!("endpoint.{what}"), "webhook_endpoint", id, version, json!({})).await
 }

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::Endpoint;
 use crate::db::{Tx, expect_updated};
+use crate::id::EndpointId;
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -12,7 +13,7 @@ use crate::{Result, event};
 #[allow(missing_docs)]
 pub struct Secret {
     pub id: String,
-    pub endpoint_id: String,
+    pub endpoint_id: EndpointId,
     pub secret_sealed: String,
     /// When it stops signing; none for the newest.
     pub expires_at: Option<DateTime<Utc>>,
@@ -20,7 +21,7 @@ pub struct Secret {
 }
 
 /// Stores a secret.
-pub async fn insert(tx: &mut Tx, id: &str, endpoint_id: &str, sealed: &str) -> Result<()> {
+pub async fn insert(tx: &mut Tx, id: &str, endpoint_id: &EndpointId, sealed: &str) -> Result<()> {
     let now = tx.now();
     sql("insert into webhook_secrets (id, endpoint_id, secret_sealed, created_at) values ($1, $2, $3, $4)")
         .bind((id, endpoint_id, sealed, now))
@@ -52,7 +53,7 @@ pub async fn rotate(tx: &mut Tx, endpoint: &Endpoint, id: &str, sealed: &str, un
 }
 
 /// The secrets that sign now, newest first.
-pub async fn live(tx: &mut Tx, endpoint_id: &str) -> Result<Vec<Secret>> {
+pub async fn live(tx: &mut Tx, endpoint_id: &EndpointId) -> Result<Vec<Secret>> {
     let now = tx.now();
     sql("select * from webhook_secrets
          where endpoint_id = $1 and (expires_at is null or expires_at > $2) order by id desc")

@@ -113,7 +113,7 @@ impl Installation {
             in_flight: IN_FLIGHT,
             second_endpoint: None,
             url,
-            operator,
+            operator: operator.into(),
             folder,
             _database: database,
         }

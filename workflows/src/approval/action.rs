@@ -1,6 +1,7 @@
 //! The actions that need an approval, each with its request. This is the only list of them.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::{ApprovalId, BatchId, OperationId};
 use muniment_domain::operation::Operation;
 use muniment_domain::user::Role;
 use muniment_domain::{Error, Result};
@@ -65,9 +66,9 @@ pub enum Action {
 #[derive(Clone, Debug, Default)]
 pub struct ExecutionResult {
     /// The operation, if there is one.
-    pub operation_id: Option<String>,
+    pub operation_id: Option<OperationId>,
     /// The batch, if there are several.
-    pub batch_id: Option<String>,
+    pub batch_id: Option<BatchId>,
 }
 
 impl ExecutionResult {
@@ -239,7 +240,7 @@ impl Action {
     }
 
     /// Reads an action from a stored payload.
-    pub fn read(approval_id: &str, payload: Value) -> Result<Self> {
+    pub fn read(approval_id: &ApprovalId, payload: Value) -> Result<Self> {
         serde_json::from_value(payload).map_err(|e| unreadable(approval_id, &e))
     }
 }

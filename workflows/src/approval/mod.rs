@@ -17,6 +17,7 @@ pub mod simulation;
 use chrono::Duration;
 use muniment_domain::approval::{self, Approval, Move, Status};
 use muniment_domain::db::Tx;
+use muniment_domain::id::ApprovalId;
 use muniment_domain::operation;
 use muniment_domain::point::Point;
 use muniment_domain::user::Roles;
@@ -38,7 +39,7 @@ const WAKES_PER_PASS: i64 = 500;
 #[derive(Clone, Debug)]
 pub struct Decision {
     /// The approval.
-    pub approval_id: String,
+    pub approval_id: ApprovalId,
     /// The version that the person read.
     pub version: i64,
     /// The person who decides.
@@ -195,7 +196,7 @@ async fn fail(tx: &mut Tx, a: &mut Approval, error: Error) -> Result<()> {
 }
 
 /// Makes the due move of an approval: its expiry, or the execution by the engine. An early, late or repeated wake finds nothing to do.
-pub async fn run_due(engine: &Engine, approval_id: &str) -> Result<()> {
+pub async fn run_due(engine: &Engine, approval_id: &ApprovalId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let a = match approval::find(&mut tx, approval_id).await {
         Err(Error::Refused { code: Code::NotFound, .. }) => return Ok(()),
@@ -247,7 +248,7 @@ async fn execute(engine: &Engine, mut a: Approval) -> Result<()> {
         }
         Ok(other) => Err(Error::Unreadable {
             what: "approval",
-            id: a.id.clone(),
+            id: a.id.to_string(),
             why: format!("{} is executed in the commit of its approval", other.word()),
         }),
         Err(error) => Err(error),

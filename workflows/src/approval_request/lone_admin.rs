@@ -30,7 +30,8 @@ pub async fn from(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> R
 /// The number of other admins. The rows of all admins stay locked.
 async fn others(tx: &mut Tx, maker: &str, action: &str, subject_id: &str) -> Result<i64> {
     user::lock_admins(tx).await?;
-    user::admins_besides(tx, maker, if action == CHANGE_ACCESS { subject_id } else { maker }).await
+    let besides = if action == CHANGE_ACCESS { subject_id } else { maker };
+    user::admins_besides(tx, &maker.into(), &besides.into()).await
 }
 
 /// Notifies the staff, if the action can be approved alone.

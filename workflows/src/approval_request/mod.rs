@@ -5,6 +5,7 @@ pub mod lone_admin;
 use chrono::Duration;
 use muniment_domain::approval::{self, Approval, NewApproval};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::{Error, Result};
 use serde::Serialize;
 use serde_json::Value;
@@ -22,7 +23,7 @@ pub struct About {
     /// The id of the subject.
     pub subject_id: String,
     /// The offering that the subject belongs to.
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     /// The amount in minor units and its currency, if the action moves money.
     pub amount: Option<(i64, String)>,
     /// The requester's reason.

@@ -22,6 +22,7 @@ use muniment_activities::token::unlock::Unlock;
 use muniment_activities::token::unpause::Unpause;
 use muniment_activities::token::unrestrict::Unrestrict;
 use muniment_domain::db::Tx;
+use muniment_domain::id::WalletId;
 use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, wallet};
 use serde::{Deserialize, Serialize};
@@ -229,14 +230,14 @@ impl Call {
 
 /// Writes the event of an operation about a wallet. A wallet without a row in the database is named by its address.
 async fn write_wallet_event(tx: &mut Tx, op: &Operation, account: Address, hash: B256) -> Result<()> {
-    let id = wallet::find(tx, account).await?.map_or_else(|| account.to_checksum(None), |wallet| wallet.id);
+    let id = wallet::find(tx, account).await?.map_or_else(|| account.to_checksum(None).into(), |wallet| wallet.id);
     let data = json!({ "address": account.to_checksum(None), "offering_id": op.offering_id, "operation_id": op.id,
         "tx_hash": hash.to_string() });
     write_event(tx, op, &id, data).await
 }
 
 /// Writes the event that the table names for an operation.
-pub async fn write_event(tx: &mut Tx, op: &Operation, wallet_id: &str, data: Value) -> Result<()> {
+pub async fn write_event(tx: &mut Tx, op: &Operation, wallet_id: &WalletId, data: Value) -> Result<()> {
     match row_of(op)?.event {
         Some(name) => wallet::write_event(tx, name, wallet_id, data).await,
         None => Ok(()),
@@ -248,5 +249,5 @@ fn row_of(op: &Operation) -> Result<&'static Row> {
 }
 
 fn unreadable(op: &Operation, why: &str) -> Error {
-    Error::Unreadable { what: "operation", id: op.id.clone(), why: why.to_owned() }
+    Error::Unreadable { what: "operation", id: op.id.to_string(), why: why.to_owned() }
 }

@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 use muniment_activities::contract::line;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{OfferingId, OperationId};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::{Code, Error, Result, contract, money};
@@ -33,9 +34,9 @@ pub enum Subject {
 
 impl Subject {
     /// The type and the id that API responses show.
-    pub fn type_and_id(self, offering_id: &str) -> (&'static str, String) {
+    pub fn type_and_id(self, offering_id: &OfferingId) -> (&'static str, String) {
         match self {
-            Self::Token => ("offering", offering_id.to_owned()),
+            Self::Token => ("offering", offering_id.to_string()),
             Self::Partition(number) => ("partition", number.to_string()),
             Self::Address(address) => ("address", address.to_checksum(None)),
         }
@@ -44,7 +45,7 @@ impl Subject {
 
 impl TokenContext {
     /// Finds an offering, which must have a token.
-    pub async fn find(tx: &mut Tx, offering_id: &str) -> Result<Self> {
+    pub async fn find(tx: &mut Tx, offering_id: &OfferingId) -> Result<Self> {
         let offering = offering::find(tx, offering_id).await?;
         match offering.token_address {
             Some(token) => Ok(Self { token: token.0, offering }),
@@ -79,12 +80,12 @@ impl TokenContext {
     }
 
     /// The id of the unfinished operation of a subject.
-    pub async fn unfinished_operation(&self, tx: &mut Tx, subject: Subject) -> Result<Option<String>> {
+    pub async fn unfinished_operation(&self, tx: &mut Tx, subject: Subject) -> Result<Option<OperationId>> {
         operation_item::live_operation(tx, ITEM_TYPE, &self.key(subject)).await
     }
 
     /// Writes the subjects as items of an operation. Their live keys refuse another operation meanwhile.
-    pub async fn insert_items(&self, tx: &mut Tx, operation_id: &str, subjects: &[Subject]) -> Result<()> {
+    pub async fn insert_items(&self, tx: &mut Tx, operation_id: &OperationId, subjects: &[Subject]) -> Result<()> {
         let item = |subject: &Subject| Item {
             subject_id: self.key(*subject),
             wallet_address: Hex(match subject {
@@ -97,7 +98,7 @@ impl TokenContext {
     }
 
     /// Frees one subject of an operation.
-    pub async fn release_item(&self, tx: &mut Tx, operation_id: &str, subject: Subject) -> Result<()> {
+    pub async fn release_item(&self, tx: &mut Tx, operation_id: &OperationId, subject: Subject) -> Result<()> {
         operation_item::release_subject(tx, operation_id, ITEM_TYPE, &self.key(subject)).await
     }
 

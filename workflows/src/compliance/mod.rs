@@ -27,6 +27,7 @@ mod takeover;
 
 use muniment_activities::contract::operation::payload_hash;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{BatchId, of};
 use muniment_domain::operation::{self, NewOperation, NewStep, Operation};
 use muniment_domain::{Code, Error, Result, wallet};
 
@@ -70,7 +71,7 @@ async fn validate(tx: &mut Tx, request: &Request) -> Result<Vec<TokenContext>> {
 /// token repeats its event, and nothing changes.
 pub async fn request(tx: &mut Tx, request: &Request, by: &Requester) -> Result<Operation> {
     let contexts = validate(tx, request).await?;
-    let batch_id = matches!(request, Request::Recover(_)).then(|| tx.new_id("bat"));
+    let batch_id = matches!(request, Request::Recover(_)).then(|| tx.new_id::<of::Batch>());
     let mut first = None;
     for (index, context) in (0i64..).zip(&contexts) {
         let call = Call::build(tx, request, context).await?;
@@ -95,7 +96,7 @@ async fn accept(
     context: &TokenContext,
     request: &Request,
     call: &Call,
-    batch: Option<(String, i64)>,
+    batch: Option<(BatchId, i64)>,
     by: &Requester,
 ) -> Result<Operation> {
     let (row, calldata) = (request.row(), call.calldata(context.token));
@@ -160,7 +161,7 @@ impl Request {
             subject_type,
             live_key: format!("compliance:{offering_id}:{subject_type}:{subject_id}"),
             subject_id,
-            offering_id: (offering_id != ALL_OFFERINGS).then(|| offering_id.to_owned()),
+            offering_id: (offering_id != ALL_OFFERINGS).then(|| offering_id.clone()),
             amount: None,
             reason: Some(format!("{}{case}", terms.reason)),
         }

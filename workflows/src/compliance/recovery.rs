@@ -21,7 +21,7 @@ pub async fn tokens(tx: &mut Tx, r: &RecoverRequest) -> Result<Vec<TokenContext>
     let proved = validate_owner(tx, r).await?;
     let offerings = match r.offering_id.as_str() {
         ALL_OFFERINGS => offering::of_wallet(tx, r.lost_address).await?,
-        one => vec![one.to_owned()],
+        one => vec![one.into()],
     };
     let mut contexts = Vec::new();
     for offering_id in offerings {
@@ -68,7 +68,7 @@ async fn validate_empty(tx: &mut Tx, context: &TokenContext, address: Address) -
 pub async fn settle(tx: &mut Tx, op: &Operation, call: &Recovery, tx_hash: B256) -> Result<()> {
     let Some(old) = wallet::find(tx, call.lost).await? else { return Ok(()) };
     wallet::record_recovery(tx, &old, call.replacement).await?;
-    let offering_id = op.offering_id.as_deref().unwrap_or_default();
+    let offering_id = &op.offering_id.clone().unwrap_or_default();
     let moved = subscription::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
     entitlement::follow_wallet(tx, offering_id, call.lost, call.replacement).await?;
     let data = json!({ "address": call.lost.to_checksum(None), "successor": call.replacement.to_checksum(None),

@@ -2,6 +2,7 @@
 
 use alloy_primitives::{Address, B256, Bytes};
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{InvestorId, OfferingId};
 use muniment_domain::reason::{ForceReason, Reason};
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Value, json};
@@ -66,7 +67,7 @@ impl Cause {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AddressRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The address that is frozen, unfrozen or reinstated.
     pub address: Address,
     /// The reason.
@@ -78,7 +79,7 @@ pub struct AddressRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LockRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The holder.
     pub address: Address,
     /// The partition of the units.
@@ -96,7 +97,7 @@ pub struct LockRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct UnlockRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The holder.
     pub address: Address,
     /// The partition of the locks.
@@ -110,7 +111,7 @@ pub struct UnlockRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ReleaseLockRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The holder.
     pub address: Address,
     /// The partition of the units.
@@ -130,7 +131,7 @@ pub struct ReleaseLockRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RedeemRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The holder.
     pub address: Address,
     /// The partition of the units.
@@ -146,7 +147,7 @@ pub struct RedeemRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct TokenRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The reason.
     #[serde(flatten)]
     pub cause: Cause,
@@ -156,7 +157,7 @@ pub struct TokenRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct PartitionRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The partition.
     pub partition: u32,
     /// The reason.
@@ -168,7 +169,7 @@ pub struct PartitionRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct ForceTransferRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The holder, who must be frozen.
     pub from: Address,
     /// The recipient.
@@ -190,9 +191,9 @@ pub struct ForceTransferRequest {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct RecoverRequest {
     /// The offering, or `all`.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The owner of both wallets.
-    pub investor_id: String,
+    pub investor_id: InvestorId,
     /// The wallet that is lost.
     pub lost_address: Address,
     /// The wallet that replaces it.
@@ -263,7 +264,7 @@ impl Request {
     }
 
     /// The offering, or [`ALL_OFFERINGS`] for a recovery.
-    pub fn offering_id(&self) -> &str {
+    pub fn offering_id(&self) -> &OfferingId {
         match self {
             Self::Freeze(r) | Self::Unfreeze(r) | Self::Reinstate(r) => &r.offering_id,
             Self::Lock(r) => &r.offering_id,
@@ -366,21 +367,21 @@ mod tests {
     #[test]
     fn an_approval_stores_the_request_under_the_action_of_its_row() {
         let cause = Cause { reason_code: Reason::Resolved, case_reference: None, document_sha256: None };
-        let body = AddressRequest { offering_id: "off_1".to_owned(), address: Address::repeat_byte(1), cause };
+        let body = AddressRequest { offering_id: "off_1".into(), address: Address::repeat_byte(1), cause };
         let action = Action::Compliance(Request::Unfreeze(body));
         let payload = action.payload().unwrap();
         let expected = json!({ "action": "unfreeze", "offering_id": "off_1", "address": Address::repeat_byte(1),
             "reason_code": "resolved", "case_reference": null, "document_sha256": null });
         assert_eq!(payload, expected);
         assert_eq!(action.word(), "unfreeze");
-        let read = Action::read("apr_1", payload.clone()).unwrap();
+        let read = Action::read(&"apr_1".into(), payload.clone()).unwrap();
         assert!(matches!(read, Action::Compliance(Request::Unfreeze(_))), "{read:?}");
         assert_eq!(read.payload().unwrap(), payload);
     }
 
     #[test]
     fn a_payload_that_no_action_has_is_refused() {
-        assert!(Action::read("apr_1", json!({ "action": "unfreeze" })).is_err());
-        assert!(Action::read("apr_1", json!({ "action": "melt", "offering_id": "off_1" })).is_err());
+        assert!(Action::read(&"apr_1".into(), json!({ "action": "unfreeze" })).is_err());
+        assert!(Action::read(&"apr_1".into(), json!({ "action": "melt", "offering_id": "off_1" })).is_err());
     }
 }

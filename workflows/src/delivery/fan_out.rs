@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use muniment_domain::Result;
 use muniment_domain::delivery::fan_out::{is_due, page};
+use muniment_domain::id::EndpointId;
 use muniment_domain::point::Point;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
@@ -64,8 +65,8 @@ async fn turn(courier: &Courier, lanes: &Lanes, held: &mut Option<Instant>) -> R
     let mut tx = courier.db.begin().await?;
     let fanned = page(&mut tx, EVENTS_MAX).await?;
     // A job costs several commits. A lane that is open here looks again without one.
-    let (open, closed): (Vec<&str>, Vec<&str>) =
-        fanned.endpoints.iter().map(String::as_str).partition(|endpoint_id| lanes.is_open(endpoint_id));
+    let (open, closed): (Vec<&EndpointId>, Vec<&EndpointId>) =
+        fanned.endpoints.iter().partition(|endpoint_id| lanes.is_open(endpoint_id));
     queue::wake_ids(&mut tx, queue::DELIVERY, &closed).await?;
     tx.commit(Point::FanOut).await?;
     open.iter().for_each(|endpoint_id| lanes.wake(endpoint_id));

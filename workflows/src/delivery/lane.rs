@@ -8,6 +8,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::delivery::claim::{self, Batch, Claim};
 use muniment_domain::delivery::record::Verdict;
 use muniment_domain::delivery::{again, record};
+use muniment_domain::id::{EndpointId, of};
 use muniment_domain::point::Point;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -32,12 +33,12 @@ const RECOVERED: i64 = 200;
 #[derive(Clone)]
 pub struct Lanes {
     courier: Arc<Courier>,
-    held: Held,
+    held: Held<of::Endpoint>,
     tasks: TaskTracker,
     stop: CancellationToken,
     room: Arc<Semaphore>,
     room_failing: Arc<Semaphore>,
-    failing: Arc<Mutex<HashSet<String>>>,
+    failing: Arc<Mutex<HashSet<EndpointId>>>,
 }
 
 /// What a turn leaves.
@@ -64,7 +65,7 @@ impl Lanes {
     }
 
     /// Opens the lane of an endpoint, or makes the open one look again.
-    pub fn wake(&self, endpoint_id: &str) {
+    pub fn wake(&self, endpoint_id: &EndpointId) {
         if let Some(hold) = self.held.wake(endpoint_id) {
             let lanes = self.clone();
             self.tasks.spawn(async move { lanes.run(hold).await });
@@ -72,7 +73,7 @@ impl Lanes {
     }
 
     /// Whether the lane of an endpoint is open in this process. It may end at any moment.
-    pub fn is_open(&self, endpoint_id: &str) -> bool {
+    pub fn is_open(&self, endpoint_id: &EndpointId) -> bool {
         self.held.contains(endpoint_id)
     }
 
@@ -82,7 +83,7 @@ impl Lanes {
         self.tasks.wait().await;
     }
 
-    async fn run(&self, hold: Hold) {
+    async fn run(&self, hold: Hold<of::Endpoint>) {
         let mut next = Some(hold);
         while let Some(hold) = next {
             let (mut taken, mut place) = (None, None);
@@ -101,7 +102,7 @@ impl Lanes {
                     Ok(After::Look) => (taken, place) = (None, None),
                     Ok(After::Nothing) => break,
                     Err(why) => {
-                        tracing::error!(endpoint.id = hold.id(), "deliveries are left to the sweep: {why}");
+                        tracing::error!(endpoint.id = hold.id().as_str(), "deliveries are left to the sweep: {why}");
                         break;
                     }
                 }
@@ -111,7 +112,7 @@ impl Lanes {
     }
 
     /// One batch: the one that the turn before took, or a new one. A lost claim or answer sends the same bytes again, so neither is synced.
-    async fn turn(&self, endpoint_id: &str, taken: Option<Box<Batch>>, room: &Semaphore) -> Result<After> {
+    async fn turn(&self, endpoint_id: &EndpointId, taken: Option<Box<Batch>>, room: &Semaphore) -> Result<After> {
         let batch = match taken {
             Some(batch) => batch,
             None => match self.take(endpoint_id).await? {
@@ -134,12 +135,12 @@ impl Lanes {
         if healthy {
             self.failing().remove(endpoint_id);
         } else {
-            self.failing().insert(endpoint_id.to_owned());
+            self.failing().insert(endpoint_id.clone());
         }
         Ok(after)
     }
 
-    async fn take(&self, endpoint_id: &str) -> Result<After> {
+    async fn take(&self, endpoint_id: &EndpointId) -> Result<After> {
         let mut tx = self.courier.db.begin_unsynced().await?;
         let after = self.take_in(&mut tx, endpoint_id).await?;
         match after {
@@ -151,7 +152,7 @@ impl Lanes {
     }
 
     /// Takes what is due, or does the next page of a recovery.
-    async fn take_in(&self, tx: &mut Tx, endpoint_id: &str) -> Result<After> {
+    async fn take_in(&self, tx: &mut Tx, endpoint_id: &EndpointId) -> Result<After> {
         Ok(match claim::take(tx, endpoint_id, BATCH, BATCH_FAILING).await? {
             Claim::Nothing => After::Nothing,
             Claim::Recovery => {
@@ -162,11 +163,11 @@ impl Lanes {
         })
     }
 
-    fn room_of(&self, endpoint_id: &str) -> &Semaphore {
+    fn room_of(&self, endpoint_id: &EndpointId) -> &Semaphore {
         if self.failing().contains(endpoint_id) { &self.room_failing } else { &self.room }
     }
 
-    fn failing(&self) -> std::sync::MutexGuard<'_, HashSet<String>> {
+    fn failing(&self) -> std::sync::MutexGuard<'_, HashSet<EndpointId>> {
         self.failing.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -62,7 +62,7 @@ impl Courier {
             concurrency: CONCURRENCY,
             drain: DRAIN,
             handle: Arc::new(move |endpoint_id| {
-                woken.wake(&endpoint_id);
+                woken.wake(&endpoint_id.into());
                 std::future::ready(()).boxed()
             }),
         };

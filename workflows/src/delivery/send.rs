@@ -46,7 +46,7 @@ async fn one(
         (_, None, _) | (_, _, None) => fault("secret"),
         (true, Some(signature), Some(extra)) => {
             let own = [
-                ("webhook-id", delivery.event_id.clone()),
+                ("webhook-id", delivery.event_id.to_string()),
                 ("webhook-timestamp", at.timestamp().to_string()),
                 ("webhook-signature", signature),
                 ("webhook-attempt", delivery.attempts.to_string()),

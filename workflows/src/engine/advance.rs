@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use alloy_primitives::B256;
 use muniment_activities::chain::simulate::At;
 use muniment_domain::chain::{self, Chain};
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
@@ -23,14 +24,18 @@ pub enum Next {
 }
 
 /// Makes the due move of an operation. A failure is recorded before this returns. An error means that nothing was recorded.
-pub async fn advance(engine: &Engine, operation_id: &str) -> Result<Next> {
+pub async fn advance(engine: &Engine, operation_id: &OperationId) -> Result<Next> {
     let mut moved = advance_all(engine, &[operation_id], &|_| 0).await?;
     moved.pop().map_or(Ok(Next::Nothing), |(_, next)| next)
 }
 
 /// Makes the due moves of several operations, with one database read and one request to each chain. An operation that is missing in the
 /// answer has no due move.
-pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Result<Vec<(String, Result<Next>)>> {
+pub async fn advance_all(
+    engine: &Engine,
+    ids: &[&OperationId],
+    spare: Spare<'_>,
+) -> Result<Vec<(OperationId, Result<Next>)>> {
     let mut tx = engine.db.read().await?;
     // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
     let mut ops = operation::find_all(&mut tx, ids).await?;
@@ -39,7 +44,7 @@ pub async fn advance_all(engine: &Engine, ids: &[&str], spare: Spare<'_>) -> Res
         return Ok(Vec::new());
     }
     ops.sort_by(|a, b| a.id.cmp(&b.id));
-    let steps = step::of_operations(&mut tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await?;
+    let steps = step::of_operations(&mut tx, &ops.iter().map(|op| &op.id).collect::<Vec<_>>()).await?;
     let met = chain::all(&mut tx).await?;
     drop(tx);
     let mut by_chain: BTreeMap<i64, Vec<Due>> = BTreeMap::new();
@@ -81,7 +86,7 @@ fn reachable<'a>(engine: &'a Engine, chain_id: i64, met: Option<&Chain>) -> Resu
 }
 
 /// Records the failures: those with the same reason in one commit, every other one by itself.
-async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(String, Result<Next>)>) -> Result<()> {
+async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(OperationId, Result<Next>)>) -> Result<()> {
     let mut blocked: BTreeMap<String, Vec<Operation>> = BTreeMap::new();
     for (op, outcome) in tried {
         let id = op.id.clone();

@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use backoff::ExponentialBackoff;
 use backoff::backoff::Backoff as _;
+use muniment_domain::id::OperationId;
 
 use crate::settings::Settings;
 
 /// The pause before attempt `faults + 1`: it doubles up to a cap, with a spread of ±20 % so that operations that failed together do not
 /// return together. The same operation and count always give the same pause, which keeps replays exact.
-pub fn pause(settings: &Settings, operation_id: &str, faults: i64) -> Duration {
+pub fn pause(settings: &Settings, operation_id: &OperationId, faults: i64) -> Duration {
     let mut policy = ExponentialBackoff {
         initial_interval: Duration::from_secs(settings.backoff_base_seconds),
         current_interval: Duration::from_secs(settings.backoff_base_seconds),
@@ -28,7 +29,7 @@ pub fn pause(settings: &Settings, operation_id: &str, faults: i64) -> Duration {
 }
 
 /// A number in 0..1 that depends only on the id and the count (FNV-1a).
-fn spread(operation_id: &str, faults: i64) -> f64 {
+fn spread(operation_id: &OperationId, faults: i64) -> f64 {
     let hash = operation_id
         .bytes()
         .chain(faults.to_le_bytes())
@@ -44,10 +45,10 @@ mod tests {
     fn pauses_double_up_to_the_cap_and_stay_within_a_fifth() {
         let settings = Settings::default();
         for (faults, seconds) in [(1, 2.0), (2, 4.0), (3, 8.0), (7, 128.0), (9, 300.0), (40, 300.0)] {
-            let pause = pause(&settings, "op_01", faults).as_secs_f64();
+            let pause = pause(&settings, &"op_01".into(), faults).as_secs_f64();
             assert!((0.8 * seconds..=1.2 * seconds).contains(&pause), "{faults} faults: {pause} s");
         }
-        assert_ne!(pause(&settings, "op_01", 3), pause(&settings, "op_02", 3));
-        assert_eq!(pause(&settings, "op_01", 3), pause(&settings, "op_01", 3));
+        assert_ne!(pause(&settings, &"op_01".into(), 3), pause(&settings, &"op_02".into(), 3));
+        assert_eq!(pause(&settings, &"op_01".into(), 3), pause(&settings, &"op_01".into(), 3));
     }
 }

@@ -8,6 +8,7 @@ use chrono::Duration;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -45,8 +46,8 @@ pub struct Settled {
 /// Writes final verdicts together. All operations whose only step had its effect are confirmed at once. Every other one is settled by
 /// itself and sees the writes before it.
 pub async fn settle_all(tx: &mut Tx, settled: &[Settled]) -> Result<()> {
-    let ids: Vec<&str> = settled.iter().map(|one| one.op.id.as_str()).collect();
-    let single: HashSet<String> = step::singles(tx, &ids).await?.into_iter().collect();
+    let ids: Vec<&OperationId> = settled.iter().map(|one| &one.op.id).collect();
+    let single: HashSet<OperationId> = step::singles(tx, &ids).await?.into_iter().collect();
     let is_plain = |one: &&Settled| {
         one.op.status == Status::Submitted && matches!(one.verdict, Verdict::Done(_)) && single.contains(&one.op.id)
     };
@@ -82,7 +83,7 @@ async fn confirm_all(tx: &mut Tx, plain: &[&Settled]) -> Result<()> {
     let nonces: Vec<(&str, i64)> = steps.iter().filter_map(|s| Some((s.lane_id.as_deref()?, s.nonce?))).collect();
     attempt::close_nonces(tx, &nonces).await?;
     operation::transition_all(tx, &mut ops, Move::Confirm, "engine", |_| FINAL.to_owned()).await?;
-    operation_item::release_all(tx, &ops.iter().map(|op| op.id.as_str()).collect::<Vec<_>>()).await
+    operation_item::release_all(tx, &ops.iter().map(|op| &op.id).collect::<Vec<_>>()).await
 }
 
 /// Writes the final verdict on a step. The last open step also ends its operation.
@@ -194,7 +195,7 @@ pub async fn take_effect(tx: &mut Tx, op: &Operation, step: &Step, effect: &dyn 
 /// Where a step is on the chain.
 fn inclusion(op: &Operation, step: &Step) -> Result<Inclusion> {
     let missing =
-        |what: &str| Error::Unreadable { what: "step of", id: op.id.clone(), why: format!("it has no {what}") };
+        |what: &str| Error::Unreadable { what: "step of", id: op.id.to_string(), why: format!("it has no {what}") };
     let tx_hash = step.tx_hash.ok_or_else(|| missing("transaction"))?.0;
     let block_number = step.block_number.ok_or_else(|| missing("block"))?;
     Ok(Inclusion { tx_hash, block_number })

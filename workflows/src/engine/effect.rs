@@ -98,7 +98,7 @@ pub fn shown<E: Effect + 'static>(effect: std::result::Result<E, MissingEffect>)
 pub fn payload<T: DeserializeOwned>(op: &Operation, field: &str) -> Result<T> {
     serde_json::from_value(op.payload.0[field].clone()).map_err(|e| Error::Unreadable {
         what: "operation",
-        id: op.id.clone(),
+        id: op.id.to_string(),
         why: format!("payload.{field}: {e}"),
     })
 }

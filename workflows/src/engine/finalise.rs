@@ -10,6 +10,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Problem, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
@@ -56,7 +57,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     drop(tx);
     let mut settled = Vec::with_capacity(finals.len());
     // The steps of one operation are settled in order, so one that waits delays the later ones.
-    let mut waiting: BTreeSet<String> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
+    let mut waiting: BTreeSet<OperationId> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
     for one in finals {
         let operation_id = one.step.operation_id.clone();
         if waiting.contains(&operation_id) {
@@ -105,16 +106,16 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final
         .into_iter()
         .map(|header| (header.number, header.hash.0))
         .collect();
-    let ids: BTreeSet<&str> = steps.iter().map(|step| step.operation_id.as_str()).collect();
+    let ids: BTreeSet<&OperationId> = steps.iter().map(|step| &step.operation_id).collect();
     let ops = operation::find_all(tx, &ids.into_iter().collect::<Vec<_>>()).await?;
-    let ops: HashMap<&str, &Operation> = ops.iter().map(|op| (op.id.as_str(), op)).collect();
+    let ops: HashMap<&OperationId, &Operation> = ops.iter().map(|op| (&op.id, op)).collect();
     let hashes: Vec<B256> = steps.iter().filter_map(|step| step.tx_hash).map(|hash| hash.0).collect();
     let attempts = attempt::find_all(tx, chain_id, &hashes).await?;
     let mut attempts: HashMap<B256, Attempt> =
         attempts.into_iter().map(|attempt| (attempt.tx_hash.0, attempt)).collect();
     let (mut finals, mut damaged) = (Vec::with_capacity(steps.len()), Vec::new());
     for step in steps {
-        let Some(op) = ops.get(step.operation_id.as_str()) else { continue };
+        let Some(op) = ops.get(&step.operation_id) else { continue };
         let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
         let header = step.block_number.and_then(|number| headers.get(&number).copied());
         let stored =
@@ -150,7 +151,7 @@ async fn set_aside(engine: &Engine, mut op: Operation, error: &Error) -> Result<
 }
 
 fn unreadable(step: &Step, why: &str) -> Error {
-    Error::Unreadable { what: "step of", id: step.operation_id.clone(), why: why.to_owned() }
+    Error::Unreadable { what: "step of", id: step.operation_id.to_string(), why: why.to_owned() }
 }
 
 /// Decides the verdict on an included step, with no database transaction open. It asks the chain where needed.

@@ -6,6 +6,7 @@ use alloy_primitives::B256;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Status};
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result, attempt};
@@ -29,7 +30,7 @@ pub async fn include(tx: &mut Tx, chain_id: i64, receipts: &[&Receipt]) -> Resul
         })?));
     }
     attempt::record_blocks(tx, &found).await?;
-    let mut ids: Vec<&str> = found.iter().map(|attempt| attempt.operation_id.as_str()).collect();
+    let mut ids: Vec<&OperationId> = found.iter().map(|attempt| &attempt.operation_id).collect();
     ids.sort_unstable();
     ids.dedup();
     let steps = step::of_operations(tx, &ids).await?;

@@ -3,6 +3,7 @@
 use muniment_activities::chain::Tag;
 use muniment_domain::chain::{self, ForeignTransaction};
 use muniment_domain::db::Tx;
+use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::{Result, event};
@@ -11,7 +12,7 @@ use serde_json::json;
 use crate::engine::{Engine, Network};
 
 /// Compares the chain's transaction count with the lane's next nonce. A higher count means a restored database, or a key in other hands.
-pub async fn check(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
+pub async fn check(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     drop(tx);

@@ -20,6 +20,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::point::Point;
 use muniment_domain::token_event::{self, Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
@@ -109,9 +110,12 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
         // Another process continued, or a token was reset: the cursors are read again.
         Ok(()) | Err(Error::Stale { .. }) => Ok(true),
         // The stored events are inconsistent, so the token is read again from its first block.
-        Err(Error::Unreadable { id, what, why }) => match forget(engine, &id).await? {
+        Err(Error::Unreadable { id, what, why }) => match forget(engine, &id.as_str().into()).await? {
             true => {
-                tracing::error!(offering.id = id, "the events of the token are inconsistent, it is read again: {why}");
+                tracing::error!(
+                    offering.id = id.as_str(),
+                    "the events of the token are inconsistent, it is read again: {why}"
+                );
                 Ok(false)
             }
             false => Err(Error::Unreadable { id, what, why }),
@@ -121,7 +125,7 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
 }
 
 /// Resets the ledger of an offering's token. Returns whether it has one.
-async fn forget(engine: &Engine, offering_id: &str) -> Result<bool> {
+async fn forget(engine: &Engine, offering_id: &OfferingId) -> Result<bool> {
     let mut tx = engine.db.begin().await?;
     let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
     token_read::reset(&mut tx, &cursor).await?;
@@ -154,7 +158,7 @@ async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::re
         let (Some(token), Some(at)) = (tokens.get(&log.address), times.get(&log.block_number)) else { continue };
         let told = read(log).map_err(|fault| Error::Unreadable {
             what: "an event of the token of",
-            id: token.offering_id.clone(),
+            id: token.offering_id.to_string(),
             why: fault.to_string(),
         })?;
         for (line, movement) in (0..).zip(told) {
@@ -183,7 +187,14 @@ async fn platform_tokens(
     Ok(tokens)
 }
 
-fn row(chain_id: i64, offering_id: &str, log: &ChainLog, line: i64, at: DateTime<Utc>, m: &Movement) -> TokenEvent {
+fn row(
+    chain_id: i64,
+    offering_id: &OfferingId,
+    log: &ChainLog,
+    line: i64,
+    at: DateTime<Utc>,
+    m: &Movement,
+) -> TokenEvent {
     TokenEvent {
         chain_id,
         block_number: log.block_number.cast_signed(),
@@ -218,9 +229,9 @@ const fn kind(change: Change) -> Kind {
 
 /// The stored events of some final receipts.
 pub struct Known {
-    tokens: BTreeMap<Address, String>,
+    tokens: BTreeMap<Address, OfferingId>,
     /// By transaction and offering.
-    counts: BTreeMap<(B256, String), i64>,
+    counts: BTreeMap<(B256, OfferingId), i64>,
 }
 
 impl Known {
@@ -228,7 +239,7 @@ impl Known {
     pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
         let told: BTreeSet<Address> = receipts.iter().flat_map(|r| count_events(r).into_keys()).collect();
         let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
-        let tokens: BTreeMap<Address, String> =
+        let tokens: BTreeMap<Address, OfferingId> =
             tokens.into_iter().map(|token| (token.token_address.0, token.offering_id)).collect();
         let ours = |r: &&&Receipt| r.logs.iter().any(|log| tokens.contains_key(&log.address));
         let hashes: Vec<B256> = receipts.iter().filter(ours).map(|receipt| receipt.tx_hash).collect();
@@ -237,7 +248,7 @@ impl Known {
     }
 
     /// The offering of a token whose ledger lacks an event of a receipt.
-    fn lacking(&self, receipt: &Receipt) -> Option<String> {
+    fn lacking(&self, receipt: &Receipt) -> Option<OfferingId> {
         count_events(receipt).into_iter().find_map(|(token, told)| {
             let offering_id = self.tokens.get(&token)?;
             let known = self.counts.get(&(receipt.tx_hash, offering_id.clone())).copied().unwrap_or_default();
@@ -259,7 +270,7 @@ fn count_events(receipt: &Receipt) -> BTreeMap<Address, i64> {
 /// read again from its first block.
 pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
     let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
-    tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id, "an endpoint hid events; the token is read again");
+    tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id.as_str(), "an endpoint hid events; the token is read again");
     forget(engine, &offering_id).await?;
     // The other receipts of the token wait as well, because their events were removed with the reset.
     known.counts.retain(|(_, id), _| *id != offering_id);
@@ -317,8 +328,8 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
 
 /// The offerings with a new restriction in these events, and those of whose token an earlier commit has read one: a token that had its own
 /// cursor until now.
-async fn newly_restricted(tx: &mut Tx, question: &Question, events: &[TokenEvent]) -> Result<BTreeSet<String>> {
+async fn newly_restricted(tx: &mut Tx, question: &Question, events: &[TokenEvent]) -> Result<BTreeSet<OfferingId>> {
     let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.clone());
-    let apart: Vec<&str> = question.apart.iter().map(|token| token.offering_id.as_str()).collect();
+    let apart: Vec<&OfferingId> = question.apart.iter().map(|token| &token.offering_id).collect();
     Ok(told.chain(holding::restricted_among(tx, &apart).await?).collect())
 }

@@ -10,6 +10,7 @@ use muniment_activities::chain::fees::{Fees, Market};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::fault::Fault;
 use muniment_activities::signer::Signer;
+use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify, watch};
 
 /// Limit of remembered call shapes.
@@ -51,7 +52,7 @@ struct Ages {
     followed: i64,
     since: HashMap<B256, u64>,
     /// The attempt at the fee cap of each lane, with the start of its operation's wait, and since which head.
-    at_cap: HashMap<String, (B256, Option<DateTime<Utc>>, u64)>,
+    at_cap: HashMap<LaneId, (B256, Option<DateTime<Utc>>, u64)>,
 }
 
 /// Calls of one shape need nearly the same gas.
@@ -158,10 +159,10 @@ impl Network {
     }
 
     /// The heads seen since a lane's lowest attempt was found at the fee cap. A person's retry starts the wait anew.
-    pub fn heads_at_cap(&self, lane_id: &str, attempt: B256, submitted_at: Option<DateTime<Utc>>) -> u64 {
+    pub fn heads_at_cap(&self, lane_id: &LaneId, attempt: B256, submitted_at: Option<DateTime<Utc>>) -> u64 {
         let mut ages = self.ages();
         let heads = ages.heads;
-        let entry = ages.at_cap.entry(lane_id.to_owned()).or_insert((attempt, submitted_at, heads));
+        let entry = ages.at_cap.entry(lane_id.clone()).or_insert((attempt, submitted_at, heads));
         if (entry.0, entry.1) != (attempt, submitted_at) {
             *entry = (attempt, submitted_at, heads);
         }

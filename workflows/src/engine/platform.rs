@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use futures::future::BoxFuture;
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::operation::Kind;
 
 use crate::engine::Engine;
@@ -22,13 +23,13 @@ pub struct Platform {
     /// Wakes overdue rows in commits of their own. Each runs until it finds none.
     pub sweeps: &'static [Sweep],
     /// Is called in the commit that reads a restriction of a token's partition into the ledger. The offering's row is locked.
-    pub on_restriction: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<()>>,
+    pub on_restriction: for<'a> fn(&'a mut Tx, &'a OfferingId) -> BoxFuture<'a, Result<()>>,
 }
 
 /// The job of one kind of id that a wake can carry.
 pub struct Job {
-    /// The prefix of the ids.
-    pub prefix: &'static str,
+    /// Whether an id is of this kind.
+    pub of: fn(&str) -> bool,
     /// Its name in the log.
     pub name: &'static str,
     /// Does what is due.
@@ -37,8 +38,8 @@ pub struct Job {
 
 /// The timer of one kind of subject.
 pub struct Timer {
-    /// The prefix of the subjects' ids.
-    pub prefix: &'static str,
+    /// Whether the id of a subject is of this kind.
+    pub of: fn(&str) -> bool,
     /// Locks the row that the subject's other moves lock first, so that two of them cannot deadlock.
     pub lock: for<'a> fn(&'a mut Tx, &'a str) -> BoxFuture<'a, Result<()>>,
     /// Makes the moves that are due, at most one page of them. Returns the next time.

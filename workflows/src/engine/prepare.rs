@@ -13,6 +13,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
 use muniment_domain::Error;
 use muniment_domain::chain::{self, Chain as Cursor};
+use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};
 use muniment_domain::step::{self, Step};
@@ -30,7 +31,7 @@ pub struct Prepared {
     /// The step.
     pub step: Step,
     /// The lane that signs it.
-    pub lane_id: String,
+    pub lane_id: LaneId,
     /// Its signer.
     pub signer: Address,
     /// The gas limit.
@@ -64,7 +65,7 @@ pub struct Due {
 }
 
 /// The number of steps that can be prepared for a lane in addition to those in flight: the room that its submitter has in memory.
-pub type Spare<'a> = &'a (dyn Fn(&str) -> i64 + Sync);
+pub type Spare<'a> = &'a (dyn Fn(&LaneId) -> i64 + Sync);
 
 /// The results of the trial calls, each with its operation.
 pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
@@ -196,7 +197,7 @@ fn allowed(market: Fees, op: &Operation) -> Fees {
 /// The lanes whose keys this process has, and their transactions in flight.
 struct Lanes {
     all: Vec<Lane>,
-    under_way: HashMap<String, i64>,
+    under_way: HashMap<LaneId, i64>,
 }
 
 impl Lanes {
@@ -211,9 +212,9 @@ impl Lanes {
     /// The lane of an operation. A new operation gets an active lane with room, spread by its id. A signer that is known to lack roles for
     /// the offering gets it only if no other does better: the contract would refuse the call.
     fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
-        let own = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| &lane.id == own);
+        let own = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| lane.id == own);
         let may_act =
-            |lane: &&Lane| lane.roles_in(op.offering_id.as_deref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
+            |lane: &&Lane| lane.roles_in(op.offering_id.as_ref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
         let mut mine: Vec<&Lane> = self.all.iter().filter(own).collect();
         if mine.iter().any(may_act) {
             mine.retain(may_act);

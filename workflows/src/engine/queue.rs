@@ -10,6 +10,7 @@ use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Conn, Db, Pools, Tx};
+use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, id};
@@ -60,22 +61,22 @@ pub async fn wake(tx: &mut Tx, op: &Operation) -> Result<()> {
 
 /// Wakes an operation later.
 pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<()> {
-    let fresh = id::ulid_of(&tx.new_id("wake"));
+    let fresh = id::ulid_of(&tx.new_id::<of::Wake>());
     push(tx, op.kind.queue(), &op.id, fresh, at).await
 }
 
 /// Wakes a row that is not an operation.
 pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> Result<()> {
-    let fresh = id::ulid_of(&tx.new_id("wake"));
+    let fresh = id::ulid_of(&tx.new_id::<of::Wake>());
     push(tx, queue, id, fresh, at).await
 }
 
 /// Wakes several rows that are not operations now.
-pub async fn wake_ids(tx: &mut Tx, queue: &str, ids: &[&str]) -> Result<()> {
+pub async fn wake_ids<K>(tx: &mut Tx, queue: &str, ids: &[&Id<K>]) -> Result<()> {
     let now = tx.now();
     let mut tasks = Vec::new();
     for id in ids {
-        let fresh = tx.new_id("wake");
+        let fresh = tx.new_id::<of::Wake>();
         tasks.push(task(tx.clock(), now, id, &id::ulid_of(&fresh), now)?);
     }
     if tasks.is_empty() { Ok(()) } else { push_all(tx, queue, tasks, now).await }
@@ -87,7 +88,7 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     for queue in QUEUES {
         let mut tasks = Vec::new();
         for op in ops.iter().filter(|op| op.kind.queue() == queue) {
-            let fresh = tx.new_id("wake");
+            let fresh = tx.new_id::<of::Wake>();
             tasks.push(task(tx.clock(), now, &op.id, &id::ulid_of(&fresh), now)?);
         }
         if !tasks.is_empty() {
@@ -120,27 +121,21 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
     if released > 0 {
         let first = i64::try_from(WOKEN_OF_A_LINE).unwrap_or(i64::MAX);
         let ids = operation::waiting_for_lane(tx, chain_id, &[], first).await?;
-        let ops = operation::find_all(tx, &ids.iter().map(String::as_str).collect::<Vec<_>>()).await?;
+        let ops = operation::find_all(tx, &ids.iter().collect::<Vec<_>>()).await?;
         wake_all(tx, &ops.iter().collect::<Vec<_>>()).await?;
     }
     Ok(released)
 }
 
-async fn push(tx: &mut Tx, queue: &str, operation_id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
-    let task = task(tx.clock(), tx.now(), operation_id, &task_id, at)?;
+async fn push(tx: &mut Tx, queue: &str, id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
+    let task = task(tx.clock(), tx.now(), id, &task_id, at)?;
     push_all(tx, queue, vec![task], at).await
 }
 
-fn task(
-    clock: &Clock,
-    now: DateTime<Utc>,
-    operation_id: &str,
-    task_id: &str,
-    at: DateTime<Utc>,
-) -> Result<Task<Vec<u8>>> {
-    let unreadable = |why: String| Error::Unreadable { what: "operation", id: operation_id.to_owned(), why };
+fn task(clock: &Clock, now: DateTime<Utc>, id: &str, task_id: &str, at: DateTime<Utc>) -> Result<Task<Vec<u8>>> {
+    let unreadable = |why: String| Error::Unreadable { what: "operation", id: id.to_owned(), why };
     let ulid = ulid::Ulid::from_string(task_id).map_err(|e| unreadable(e.to_string()))?;
-    let payload = serde_json::to_vec(&operation_id).map_err(|e| unreadable(e.to_string()))?;
+    let payload = serde_json::to_vec(&id).map_err(|e| unreadable(e.to_string()))?;
     // The queue works in whole seconds: a wake that is due now must not wait for the next second, and a later one must not be early.
     let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
     // The queue uses the database's clock. A wake that is due now must be due there too, even if that clock is behind.

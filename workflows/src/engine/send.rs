@@ -8,6 +8,7 @@ use muniment_activities::chain::send::SendResult;
 use muniment_activities::rpc::classify::SendClass;
 use muniment_domain::Result;
 use muniment_domain::attempt::{self, Attempt, SendAnswer};
+use muniment_domain::id::LaneId;
 use muniment_domain::point::{self, Point, When};
 
 use crate::engine::{Engine, Network};
@@ -31,7 +32,7 @@ pub struct Broadcast {
     pub answers: Vec<SendAnswer>,
     /// Whether every transaction was accepted. Then it does not matter when the answers are recorded.
     pub all_taken: bool,
-    doubted: Option<String>,
+    doubted: Option<LaneId>,
 }
 
 impl Broadcast {

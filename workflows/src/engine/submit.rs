@@ -11,6 +11,7 @@ use muniment_activities::signer::transaction::{Signed, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
@@ -31,7 +32,12 @@ const RACES_MAX: usize = 8;
 const SIGN_SECONDS: u64 = 10;
 
 /// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
-pub async fn submit(engine: &Engine, network: &Network, lane_id: &str, batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+pub async fn submit(
+    engine: &Engine,
+    network: &Network,
+    lane_id: &LaneId,
+    batch: Vec<Prepared>,
+) -> Result<Vec<Prepared>> {
     let stored = store(engine, network, lane_id, batch, &[]).await?;
     send::send(engine, network, stored.attempts.iter().collect()).await?;
     Ok(stored.rest)
@@ -59,7 +65,7 @@ impl Stored {
 pub async fn store(
     engine: &Engine,
     network: &Network,
-    lane_id: &str,
+    lane_id: &LaneId,
     mut batch: Vec<Prepared>,
     answers: &[SendAnswer],
 ) -> Result<Stored> {
@@ -148,8 +154,8 @@ pub fn unfunded(lane: &Lane) -> String {
 }
 
 async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
-    let ids: Vec<&str> = batch.iter().map(|prepared| prepared.op.id.as_str()).collect();
-    let mut now: HashMap<String, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
+    let ids: Vec<&OperationId> = batch.iter().map(|prepared| &prepared.op.id).collect();
+    let mut now: HashMap<OperationId, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
     // Removed from the map, so that an operation that was prepared twice is signed once.
     batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
     Ok(batch)
@@ -259,7 +265,7 @@ pub fn new_attempt(
     position: i64,
     number: i64,
     kind: Kind,
-    lane_id: &str,
+    lane_id: &LaneId,
     transaction: &Transaction,
     signed: &Signed,
 ) -> Attempt {
@@ -315,9 +321,9 @@ async fn commit(
     }
     step::save_all(&mut tx, &steps, State::Unsigned).await?;
     attempt::insert(&mut tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
-    let nonces: HashMap<&str, i64> = signed.iter().map(|(p, attempt)| (p.op.id.as_str(), attempt.nonce)).collect();
+    let nonces: HashMap<&OperationId, i64> = signed.iter().map(|(p, attempt)| (&p.op.id, attempt.nonce)).collect();
     let reason = |op: &Operation| {
-        format!("signed with nonce {} of {}", nonces.get(op.id.as_str()).copied().unwrap_or_default(), lane.signer.0)
+        format!("signed with nonce {} of {}", nonces.get(&op.id).copied().unwrap_or_default(), lane.signer.0)
     };
     operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
     operation::save_all(&mut tx, &mut later).await?;

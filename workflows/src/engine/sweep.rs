@@ -4,6 +4,7 @@
 use std::collections::HashSet;
 
 use chrono::{DateTime, Duration, Utc};
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::{
@@ -40,7 +41,7 @@ pub async fn sweep(engine: &Engine) -> Result<usize> {
     }
     // An operation that moved between the read and the write has a new time already.
     let soon = now + Duration::seconds(operation::WAKE_AGAIN_SECONDS);
-    let postponed: HashSet<String> = operation::postpone_all(&mut tx, &overdue, soon).await?.into_iter().collect();
+    let postponed: HashSet<OperationId> = operation::postpone_all(&mut tx, &overdue, soon).await?.into_iter().collect();
     let due: Vec<&Operation> = overdue.iter().filter(|op| postponed.contains(&op.id)).collect();
     queue::wake_all(&mut tx, &due).await?;
     woken += due.len();

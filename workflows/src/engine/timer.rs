@@ -4,7 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, id, timer as timers};
+use muniment_domain::{Error, Result, timer as timers};
 
 use crate::engine::Engine;
 use crate::engine::queue;
@@ -37,7 +37,7 @@ pub async fn run(engine: &Engine, subject_id: &str) -> Result<()> {
 
 /// Makes the due moves and sets the next time, in one commit. A timer does at most one page of work. If more is left, the next time is now.
 async fn act(engine: &Engine, subject_id: &str) -> Result<()> {
-    let timer = engine.platform.timers.iter().find(|timer| id::has_prefix(subject_id, timer.prefix));
+    let timer = engine.platform.timers.iter().find(|timer| (timer.of)(subject_id));
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     if let Some(timer) = timer {

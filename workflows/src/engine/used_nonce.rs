@@ -13,6 +13,7 @@ use muniment_activities::fault::Fault;
 use muniment_domain::attempt::{self, Attempt};
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction};
 use muniment_domain::db::Tx;
+use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self as lanes, Lane, Mode, Stuck};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
@@ -60,7 +61,7 @@ pub async fn reconcile(engine: &Engine, network: &Network) -> Result<()> {
 }
 
 /// Finds what used the nonces of a lane that are below its final count and still open. Without an answer nothing changes.
-pub async fn reconcile_lane(engine: &Engine, network: &Network, lane_id: &str) -> Result<()> {
+pub async fn reconcile_lane(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     // The cursor is read first: a step that is still open after it was not seen in any block up to it.
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
@@ -73,14 +74,14 @@ pub async fn reconcile_lane(engine: &Engine, network: &Network, lane_id: &str) -
         Ok(()) | Err(Walk::Domain(Error::Stale { .. })) => Ok(()),
         Err(Walk::Domain(error)) => Err(error),
         Err(Walk::Fault(fault)) => {
-            tracing::warn!(lane.id = lane_id, "a used nonce is explained later: {fault}");
+            tracing::warn!(lane.id = lane_id.as_str(), "a used nonce is explained later: {fault}");
             Ok(())
         }
     }
 }
 
 /// A lane with the open attempts of its signed steps. Nonces with a proof of a foreign transaction need no other one.
-async fn open_use(tx: &mut Tx, lane_id: &str) -> Result<KeyUse> {
+async fn open_use(tx: &mut Tx, lane_id: &LaneId) -> Result<KeyUse> {
     let lane = lanes::find(tx, lane_id).await?;
     let proved = chain::foreign_of(tx, lane.chain_id, lane.signer.0, (0, i64::MAX)).await?;
     let signed: BTreeSet<Option<i64>> =

@@ -1,6 +1,7 @@
 //! Erasing an investor's personal data: one person requests it, another approves it, and no units, money or operation may be open.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::{Code, Error, Result, erasure, investor};
 use serde::{Deserialize, Serialize};
 
@@ -11,7 +12,7 @@ use crate::engine::timer;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The investor.
-    pub investor_id: String,
+    pub investor_id: InvestorId,
     /// The reason.
     pub reason: String,
 }
@@ -48,6 +49,6 @@ impl Request {
     }
 }
 
-fn already_erased(id: &str) -> Error {
+fn already_erased(id: &InvestorId) -> Error {
     Error::refused(Code::InvalidState, format!("{id} is already erased."))
 }

@@ -3,6 +3,7 @@
 
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, KycCaseId};
 use muniment_domain::investor::{self, Accreditation, AccreditationDecision, Investor, Level, Move, Screening, Status};
 use muniment_domain::kyc::{self, DecisionReason, NewCase};
 use muniment_domain::policy::Limits;
@@ -39,8 +40,8 @@ pub struct Decision {
 }
 
 /// Submits a case, with the country if the profile has none yet.
-pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> Result<(Investor, String)> {
-    let mut i = investor::of_user(tx, new.submitted_by).await?;
+pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> Result<(Investor, KycCaseId)> {
+    let mut i = investor::of_user(tx, &new.submitted_by.into()).await?;
     if let (Status::Rejected, Some(decided)) = (i.kyc_status, i.kyc_decided_at) {
         let again = decided + Duration::days(REJECTED_DAYS);
         if tx.now() < again {
@@ -78,7 +79,7 @@ pub async fn submit(tx: &mut Tx, new: &NewCase<'_>, lives_in: Option<&str>) -> R
 pub async fn decide(
     tx: &mut Tx,
     settings: &Settings,
-    investor_id: &str,
+    investor_id: &InvestorId,
     d: &Decision,
     by: &Requester,
 ) -> Result<Investor> {
@@ -140,7 +141,7 @@ pub fn ends_at(i: &Investor) -> Option<DateTime<Utc>> {
 }
 
 /// Ends an approval that has expired, holds the investor's entitlements, and returns the time of the next check.
-pub async fn on_timer(tx: &mut Tx, investor_id: &str) -> Result<Option<DateTime<Utc>>> {
+pub async fn on_timer(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<DateTime<Utc>>> {
     let mut i = investor::find(tx, investor_id).await?;
     if ends_at(&i).is_some_and(|end| end <= tx.now()) {
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };

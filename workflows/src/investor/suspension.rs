@@ -2,6 +2,7 @@
 //! wallets: a freeze is a separate operation on each token.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
 use muniment_domain::kyc::{self, Cause, DecisionReason};
 use muniment_domain::{Error, Result};
@@ -17,7 +18,7 @@ use crate::requester::Requester;
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Reinstate {
     /// The investor.
-    pub investor_id: String,
+    pub investor_id: InvestorId,
     /// The reason.
     pub reason: String,
     /// The hash of the supporting document.
@@ -30,7 +31,7 @@ pub struct Reinstate {
 /// Suspends an investor, and holds every entitlement that could be paid now.
 pub async fn suspend(
     tx: &mut Tx,
-    investor_id: &str,
+    investor_id: &InvestorId,
     cause: Cause,
     evidence_sha256: Option<&str>,
     by: &Requester,

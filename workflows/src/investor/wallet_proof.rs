@@ -5,10 +5,11 @@ use chrono::{Duration, SecondsFormat};
 use muniment_activities::wallet_proof::{self, Message};
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{InvestorId, WalletId, of};
 use muniment_domain::point::Point;
 use muniment_domain::wallet::Wallet;
 use muniment_domain::wallet_challenge::{self, WalletChallenge};
-use muniment_domain::{Code, Error, Result, id, wallet_claim};
+use muniment_domain::{Code, Error, Result, wallet_claim};
 
 use crate::engine::Engine;
 
@@ -20,7 +21,7 @@ const MAINNET: i64 = 1;
 #[derive(Clone, Debug)]
 pub struct Claim<'a> {
     /// The investor.
-    pub investor_id: &'a str,
+    pub investor_id: &'a InvestorId,
     /// The wallet.
     pub address: Address,
     /// The investor's name for it.
@@ -56,7 +57,7 @@ pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<Wall
         request_id: &wallet_id,
     };
     let challenge = WalletChallenge {
-        id: tx.new_id("chl"),
+        id: tx.new_id::<of::WalletChallenge>(),
         message: message.to_string(),
         wallet_id: wallet_id.clone(),
         investor_id: claim.investor_id.to_owned(),
@@ -74,8 +75,13 @@ pub async fn ask(engine: &Engine, tx: &mut Tx, claim: &Claim<'_>) -> Result<Wall
 
 /// Verifies a signature. A contract wallet is asked on the chain, with no database transaction open. The challenge is consumed in the
 /// commit that verifies the wallet.
-pub async fn verify(engine: &Engine, investor_id: &str, wallet_id: &str, signature: &[u8]) -> Result<Wallet> {
-    id::check("wal", wallet_id)?;
+pub async fn verify(
+    engine: &Engine,
+    investor_id: &InvestorId,
+    wallet_id: &WalletId,
+    signature: &[u8],
+) -> Result<Wallet> {
+    wallet_id.check()?;
     let mut tx = engine.db.read().await?;
     let now = tx.now();
     let challenge = wallet_challenge::newest(&mut tx, investor_id, wallet_id).await?;

@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Move, Offering, Status};
 use muniment_domain::subscription::{self, Totals};
 use muniment_domain::{Result, exemption};
@@ -29,7 +30,7 @@ pub fn next_check(o: &Offering, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
 }
 
 /// Makes the move that is due, and returns the time of the next check.
-pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
+pub async fn on_timer(tx: &mut Tx, id: &OfferingId) -> Result<Option<DateTime<Utc>>> {
     let mut o = offering::lock_row(tx, id).await?;
     let now = tx.now();
     match o.status {

@@ -2,6 +2,7 @@
 
 use muniment_domain::approval::Approval;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Move, Offering, Scope};
 use muniment_domain::{Code, Error, Result, subscription};
 use serde::{Deserialize, Serialize};
@@ -18,7 +19,7 @@ pub const CANCEL: &str = "cancel_offering";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The reason.
     pub reason: String,
 }
@@ -37,7 +38,7 @@ impl Request {
     pub fn about(&self) -> About {
         About {
             subject_type: "offering",
-            subject_id: self.offering_id.clone(),
+            subject_id: self.offering_id.to_string(),
             offering_id: Some(self.offering_id.clone()),
             amount: None,
             reason: Some(self.reason.clone()),

@@ -3,6 +3,7 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::document::{self, Document};
 use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise_limit, terms};
 use muniment_domain::{Code, Error, Result, exemption, issuer};
@@ -41,7 +42,7 @@ pub async fn create(tx: &mut Tx, draft: Offering, by: &Requester) -> Result<Offe
 pub async fn change(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &OfferingId,
     seen: Option<i64>,
     apply: impl FnOnce(&mut Offering),
     by: &Requester,
@@ -137,7 +138,7 @@ fn validate_notice(before: &Offering, after: &Offering, now: DateTime<Utc>) -> R
 pub async fn material_change(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &OfferingId,
     apply: impl FnOnce(&mut Offering),
     reason: &str,
     by: &Requester,
@@ -190,7 +191,7 @@ async fn validate_token_cap(tx: &mut Tx, o: &Offering) -> Result<()> {
 pub async fn add_document(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &OfferingId,
     new: document::New<'_>,
     by: &Requester,
 ) -> Result<Document> {

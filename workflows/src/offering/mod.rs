@@ -30,6 +30,7 @@ mod review;
 
 use chrono::Duration;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Move, Offering, Scope, raise_limit, terms};
 use muniment_domain::operation::Operation;
 use muniment_domain::{Error, Result, holding, issuer, subscription};
@@ -51,13 +52,13 @@ const RESTRICTED: &str = "partition_restricted";
 const TOKEN_PAUSED: &str = "token_paused";
 
 /// Locks an offering until the commit. An offering outside the caller's scope is `not_found`.
-pub async fn lock(tx: &mut Tx, scope: &Scope, id: &str) -> Result<Offering> {
+pub async fn lock(tx: &mut Tx, scope: &Scope, id: &OfferingId) -> Result<Offering> {
     offering::find_visible(tx, scope, id).await?;
     offering::lock_row(tx, id).await
 }
 
 /// Opens an offering for subscriptions. Its token can be deployed later.
-pub async fn publish(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn publish(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     open(tx, &mut o, &by.actor).await?;
     Ok(o)
@@ -87,7 +88,7 @@ async fn open(tx: &mut Tx, o: &mut Offering, actor: &str) -> Result<()> {
 }
 
 /// Stops new subscriptions until the offering is resumed.
-pub async fn pause(tx: &mut Tx, scope: &Scope, id: &str, reason: &str, by: &Requester) -> Result<Offering> {
+pub async fn pause(tx: &mut Tx, scope: &Scope, id: &OfferingId, reason: &str, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     make_move(tx, &mut o, Move::Pause, &by.actor, Some(reason)).await?;
     Ok(o)
@@ -107,7 +108,7 @@ pub async fn on_restriction(tx: &mut Tx, op: &Operation, partition: Option<u32>)
 
 /// Pauses an offering when the ledger shows that somebody else restricted its partition or paused its token. The caller has locked the
 /// offering.
-pub async fn on_token_read(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn on_token_read(tx: &mut Tx, id: &OfferingId) -> Result<()> {
     let mut o = offering::find(tx, id).await?;
     if o.status.next(Move::Pause).is_none() {
         return Ok(());
@@ -129,7 +130,7 @@ async fn stopped(tx: &mut Tx, o: &Offering) -> Result<Option<(&'static str, &'st
 }
 
 /// Resumes a paused offering, whatever the reason of the pause was, unless its partition is restricted or its token paused.
-pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn resume(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     if o.status.next(Move::Resume).is_some()
         && let Some((_, what)) = stopped(tx, &o).await?
@@ -141,7 +142,13 @@ pub async fn resume(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Res
 }
 
 /// Closes an offering before its end, if its exemption allows that and its soft cap is reached.
-pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, by: &Requester) -> Result<Offering> {
+pub async fn close(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &OfferingId,
+    reason: Option<&str>,
+    by: &Requester,
+) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     let now = tx.now();
     if o.status.next(Move::Close).is_some() {
@@ -163,7 +170,7 @@ pub async fn close(tx: &mut Tx, scope: &Scope, id: &str, reason: Option<&str>, b
 }
 
 /// Archives an offering.
-pub async fn archive(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn archive(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     make_move(tx, &mut o, Move::Archive, &by.actor, None).await?;
     Ok(o)

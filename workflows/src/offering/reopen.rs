@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Move, Offering, Scope, Status};
 use muniment_domain::{Result, issuer, subscription};
 
@@ -20,7 +21,7 @@ pub fn has_room(o: &Offering, now: DateTime<Utc>) -> bool {
 }
 
 /// Opens the offering again. Nothing of it may be minted or in a mint, because a mint is made for a closed list of holders.
-pub async fn reopen(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn reopen(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     if o.status == Status::Closed {
         issuer::active(tx, &o.issuer_id).await?;

@@ -1,6 +1,7 @@
 //! Review of an offering: the issuer submits it, and an operator approves it or requests changes.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{Move, Offering, Scope, document, raise_limit, terms};
 use muniment_domain::{Code, Error, Result, issuer};
 use serde_json::json;
@@ -9,7 +10,7 @@ use super::{lock, make_move};
 use crate::requester::Requester;
 
 /// Submits an offering for review. A refusal names every missing field.
-pub async fn submit(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn submit(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
     if o.status.next(Move::Submit).is_some() {
         validate_complete(tx, &o).await?;
@@ -40,7 +41,7 @@ async fn validate_complete(tx: &mut Tx, o: &Offering) -> Result<()> {
 }
 
 /// Approves an offering, and fixes its terms under a hash. The person who submitted it cannot approve it.
-pub async fn approve(tx: &mut Tx, id: &str, by: &Requester) -> Result<Offering> {
+pub async fn approve(tx: &mut Tx, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, &Scope::All, id).await?;
     if o.status.next(Move::Approve).is_some() {
         if o.submitted_by.as_ref() == Some(&by.actor) {
@@ -57,7 +58,7 @@ pub async fn approve(tx: &mut Tx, id: &str, by: &Requester) -> Result<Offering> 
 }
 
 /// Returns an offering to its issuer for changes.
-pub async fn request_changes(tx: &mut Tx, id: &str, comment: &str, by: &Requester) -> Result<Offering> {
+pub async fn request_changes(tx: &mut Tx, id: &OfferingId, comment: &str, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, &Scope::All, id).await?;
     make_move(tx, &mut o, Move::RequestChanges, &by.actor, Some(comment)).await?;
     Ok(o)

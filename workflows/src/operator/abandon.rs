@@ -2,6 +2,7 @@
 //! its transaction is final and lacks its effect, and two people have seen what is missing.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Resolution, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{Outcome, State, Step};
@@ -21,7 +22,7 @@ use crate::payout::shortfall::{self, Shortfall};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The operation.
-    pub operation_id: String,
+    pub operation_id: OperationId,
     /// The reason.
     pub reason: String,
     /// The missing effect, if the transaction was executed without it. The approval covers exactly this.
@@ -61,7 +62,7 @@ impl Examined {
 }
 
 /// Abandons an operation. Its status stays, so that the history remains true. Its subjects are free for other operations.
-pub async fn abandon(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<()> {
+pub async fn abandon(engine: &Engine, operation_id: &OperationId, actor: &str, reason: &str) -> Result<()> {
     let examined = examine(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
     write(&mut tx, examined, actor, reason).await?;
@@ -91,7 +92,7 @@ pub async fn examine_agreed(engine: &Engine, r: &Request) -> Result<Examined> {
 }
 
 /// The abandon check, which asks the chain.
-pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
+pub async fn examine(engine: &Engine, operation_id: &OperationId) -> Result<Examined> {
     let (op, steps) = attention::load(engine, operation_id).await?;
     guard(&op, &steps)?;
     let network = execution::network_of(engine, &op)?;

@@ -4,6 +4,7 @@
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::command::{self, Kind, NewCommand};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{BulkId, OperationId, of};
 use muniment_domain::operation::{self, Attention};
 use muniment_domain::{Code, Result, step};
 
@@ -30,13 +31,13 @@ pub struct Request {
 #[derive(Clone, Debug)]
 pub struct Accepted {
     /// The id of the bulk. None for a dry run.
-    pub bulk_id: Option<String>,
+    pub bulk_id: Option<BulkId>,
     /// The number of operations that match the filter, without the limit.
     pub matched: i64,
     /// The operations that are retried, in order.
-    pub queued: Vec<String>,
+    pub queued: Vec<OperationId>,
     /// The operations that the retry check refuses now.
-    pub skipped: Vec<(String, Code)>,
+    pub skipped: Vec<(OperationId, Code)>,
 }
 
 /// Selects the operations and stores a command for each.
@@ -52,7 +53,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
     if r.dry_run || queued.is_empty() {
         return Ok(Accepted { bulk_id: None, matched, queued, skipped });
     }
-    let bulk_id = tx.new_id("blk");
+    let bulk_id = tx.new_id::<of::Bulk>();
     for (position, id) in (0i64..).zip(&queued) {
         let due_at = due(tx.now(), position);
         let bulk = Some((bulk_id.as_str(), position));
@@ -66,7 +67,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Accepted> 
     Ok(Accepted { bulk_id: Some(bulk_id), matched, queued, skipped })
 }
 
-async fn refusal(tx: &mut Tx, operation_id: &str) -> Result<Option<Code>> {
+async fn refusal(tx: &mut Tx, operation_id: &OperationId) -> Result<Option<Code>> {
     if command::is_open(tx, operation_id, Kind::Retry).await? {
         return Ok(Some(Code::OperationInProgress));
     }

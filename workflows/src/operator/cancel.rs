@@ -5,6 +5,7 @@ use muniment_activities::chain::fees::BUMP_PERCENT_MIN;
 use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Move, Operation, Problem, Resolution, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
@@ -25,7 +26,7 @@ pub enum Cancelled {
 }
 
 /// Cancels an operation, in the way that its state allows.
-pub async fn cancel(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Cancelled> {
+pub async fn cancel(engine: &Engine, operation_id: &OperationId, actor: &str, reason: &str) -> Result<Cancelled> {
     let mut tx = engine.db.read().await?;
     let status = operation::find(&mut tx, operation_id).await?.status;
     drop(tx);
@@ -60,7 +61,7 @@ pub fn check_unsent(op: &Operation) -> Result<()> {
 }
 
 /// The operation, if nothing was signed for it and it is not executed on the chain.
-pub async fn decide_unsent(engine: &Engine, operation_id: &str) -> Result<Operation> {
+pub async fn decide_unsent(engine: &Engine, operation_id: &OperationId) -> Result<Operation> {
     let mut tx = engine.db.read().await?;
     let op = operation::find(&mut tx, operation_id).await?;
     let steps = step::of_operation(&mut tx, &op.id).await?;
@@ -101,7 +102,7 @@ pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
 }
 
 /// Accepts the command to cancel the nonce of an operation.
-pub async fn ask_noop(tx: &mut Tx, operation_id: &str, actor: &str, reason: &str) -> Result<Operation> {
+pub async fn ask_noop(tx: &mut Tx, operation_id: &OperationId, actor: &str, reason: &str) -> Result<Operation> {
     let (op, newest) = open_attempt(tx, operation_id).await?;
     if newest.kind == Kind::Cancel {
         return Err(Error::refused(Code::OperationInProgress, "A cancel of this nonce is already sent."));
@@ -111,7 +112,7 @@ pub async fn ask_noop(tx: &mut Tx, operation_id: &str, actor: &str, reason: &str
 }
 
 /// Cancels the nonce: stores the empty transfer, then sends it.
-pub async fn cancel_nonce(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<Stored> {
+pub async fn cancel_nonce(engine: &Engine, operation_id: &OperationId, actor: &str, reason: &str) -> Result<Stored> {
     let mut tx = engine.db.read().await?;
     let (op, newest) = open_attempt(&mut tx, operation_id).await?;
     let lane = lane::find(&mut tx, &newest.lane_id).await?;
@@ -137,7 +138,7 @@ pub async fn cancel_nonce(engine: &Engine, operation_id: &str, actor: &str, reas
 }
 
 /// The newest attempt of the step whose nonce is open.
-async fn open_attempt(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Attempt)> {
+async fn open_attempt(tx: &mut Tx, operation_id: &OperationId) -> Result<(Operation, Attempt)> {
     let op = operation::find(tx, operation_id).await?;
     let steps = step::of_operation(tx, &op.id).await?;
     let own = attempt::of_operation(tx, &op.id).await?;

@@ -2,6 +2,7 @@
 
 use chrono::Duration;
 use muniment_domain::command::{self, Command, Kind};
+use muniment_domain::id::BulkId;
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result};
 
@@ -14,10 +15,10 @@ use crate::operator::{cancel, retry, speed_up};
 pub async fn carry_out(engine: &Engine, id: &str) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let now = tx.now();
-    let wishes = if id.starts_with("blk_") {
-        command::due_of_bulk(&mut tx, id, now).await?
+    let wishes = if BulkId::is_kind_of(id) {
+        command::due_of_bulk(&mut tx, &id.into(), now).await?
     } else {
-        command::find(&mut tx, id).await?.into_iter().filter(|w| w.done_at.is_none()).collect()
+        command::find(&mut tx, &id.into()).await?.into_iter().filter(|w| w.done_at.is_none()).collect()
     };
     drop(tx);
     for wish in wishes {
@@ -27,7 +28,7 @@ pub async fn carry_out(engine: &Engine, id: &str) -> Result<()> {
 }
 
 async fn one(engine: &Engine, wish: &Command) -> Result<()> {
-    let (id, actor, reason) = (wish.operation_id.as_str(), wish.actor.as_str(), wish.reason.as_str());
+    let (id, actor, reason) = (&wish.operation_id, wish.actor.as_str(), wish.reason.as_str());
     // A successful command is marked as done in the commit of its own effect.
     let waits = match wish.kind {
         Kind::Retry => retry::retry(engine, id, actor, reason).await.map(|_| None),
@@ -44,7 +45,7 @@ async fn one(engine: &Engine, wish: &Command) -> Result<()> {
         Err(Error::Stale { .. }) => postpone(engine, wish, "the operation changed meanwhile").await,
         Err(error) => {
             let Some((code, detail)) = error.refusal() else { return Err(error) };
-            tracing::info!(operation.id = id, wish.kind = %wish.kind, error.code = code, "a command was refused: {detail}");
+            tracing::info!(operation.id = id.as_str(), wish.kind = %wish.kind, error.code = code, "a command was refused: {detail}");
             let mut tx = engine.db.begin().await?;
             command::reject(&mut tx, &wish.id, code, detail).await?;
             tx.commit(Point::Command).await

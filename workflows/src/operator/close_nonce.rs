@@ -8,6 +8,7 @@ use muniment_activities::chain::account::NonceUse;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Problem, Stage, Status};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, attempt, chain, event, lane};
@@ -23,7 +24,7 @@ use crate::engine::execution::{self, Executed};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The operation.
-    pub operation_id: String,
+    pub operation_id: OperationId,
     /// The nonce that the requester saw.
     pub nonce: i64,
     /// The reason.
@@ -66,11 +67,11 @@ pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
 }
 
 /// Proves that the nonce is used by none of the operation's transactions, with no database transaction open.
-pub async fn examine(engine: &Engine, operation_id: &str) -> Result<Examined> {
+pub async fn examine(engine: &Engine, operation_id: &OperationId) -> Result<Examined> {
     let mut tx = engine.db.read().await?;
     let (op, step) = open_step(&mut tx, operation_id).await?;
     let nonce = step.nonce.unwrap_or_default();
-    let lane = lane::find(&mut tx, step.lane_id.as_deref().unwrap_or_default()).await?;
+    let lane = lane::find(&mut tx, &step.lane_id.clone().unwrap_or_default()).await?;
     let own = attempt::of_operation(&mut tx, operation_id).await?;
     let cursor = chain::find(&mut tx, op.chain_id).await?;
     drop(tx);
@@ -138,7 +139,7 @@ pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
 }
 
 /// The operation and its first signed step, whose nonce is open.
-async fn open_step(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step)> {
+async fn open_step(tx: &mut Tx, operation_id: &OperationId) -> Result<(Operation, Step)> {
     let op = operation::find(tx, operation_id).await?;
     let steps = step::of_operation(tx, &op.id).await?;
     let signed = steps.into_iter().find(|s| s.state == State::Signed);

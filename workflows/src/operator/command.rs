@@ -5,6 +5,7 @@ use chrono::{DateTime, Duration, Utc};
 use muniment_domain::Result;
 use muniment_domain::command::{self, Command, Kind, NewCommand};
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 
 use crate::engine::queue;
 
@@ -16,7 +17,7 @@ const PATIENCE_SECONDS: i64 = 20;
 /// Stores a command that is due now, with its wake.
 pub async fn ask(
     tx: &mut Tx,
-    operation_id: &str,
+    operation_id: &OperationId,
     kind: Kind,
     bump_percent: Option<i64>,
     actor: &str,

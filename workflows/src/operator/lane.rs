@@ -4,6 +4,7 @@ use alloy_primitives::Address;
 use muniment_activities::chain::Tag;
 use muniment_activities::contract::operation::highest_operation_number;
 use muniment_domain::db::Tx;
+use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result, chain, contract};
@@ -12,14 +13,14 @@ use crate::engine::{Engine, execution, queue};
 use crate::reconciliation::import;
 
 /// Pauses a lane for an operator.
-pub async fn pause(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+pub async fn pause(engine: &Engine, lane_id: &LaneId, actor: &str, reason: &str) -> Result<()> {
     let mut tx = engine.db.begin().await?;
     stop(&mut tx, lane_id, actor, reason).await?;
     tx.commit(Point::Mode).await
 }
 
 /// Pauses a lane, in the caller's transaction.
-pub async fn stop(tx: &mut Tx, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+pub async fn stop(tx: &mut Tx, lane_id: &LaneId, actor: &str, reason: &str) -> Result<()> {
     let lane = lane::find(tx, lane_id).await?;
     if lane.mode != Mode::Active {
         return Err(Error::refused(Code::InvalidState, format!("The lane is already {}.", lane.mode)));
@@ -36,7 +37,7 @@ pub struct Resumable {
 }
 
 /// Lets a lane sign again.
-pub async fn resume(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -> Result<()> {
+pub async fn resume(engine: &Engine, lane_id: &LaneId, actor: &str, reason: &str) -> Result<()> {
     let resumable = may_resume(engine, lane_id).await?;
     let mut tx = engine.db.begin().await?;
     restart(&mut tx, &resumable, actor, reason).await?;
@@ -45,7 +46,7 @@ pub async fn resume(engine: &Engine, lane_id: &str, actor: &str, reason: &str) -
 
 /// Checks that a lane can sign again. After a quarantine its nonce and its contracts' operation numbers are raised above those on the
 /// chain, so that no used nonce or number is used again.
-pub async fn may_resume(engine: &Engine, lane_id: &str) -> Result<Resumable> {
+pub async fn may_resume(engine: &Engine, lane_id: &LaneId) -> Result<Resumable> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     let contracts = contract::of_chain(&mut tx, lane.chain_id).await?;

@@ -11,6 +11,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::token::factory;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{Move, Operation, Resolution};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -59,14 +60,14 @@ impl Examined {
 }
 
 /// Checks whether a transaction proves the effect of the open step. Changes nothing.
-pub async fn verify(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Vec<Check>> {
+pub async fn verify(engine: &Engine, operation_id: &OperationId, tx_hash: B256) -> Result<Vec<Check>> {
     Ok(examine(engine, operation_id, tx_hash).await?.checks)
 }
 
 /// Confirms an operation by a transaction that proves its effect, or refuses with the failed checks.
 pub async fn mark_confirmed(
     engine: &Engine,
-    operation_id: &str,
+    operation_id: &OperationId,
     tx_hash: B256,
     actor: &str,
     reason: &str,
@@ -107,7 +108,7 @@ pub async fn apply(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
 }
 
 /// Runs the checks of the confirmation proof, with no database transaction open.
-pub async fn examine(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Examined> {
+pub async fn examine(engine: &Engine, operation_id: &OperationId, tx_hash: B256) -> Result<Examined> {
     let (op, steps) = load(engine, operation_id).await?;
     let network = network_of(engine, &op)?;
     let open: Vec<&Step> = steps.iter().filter(|s| s.outcome != Some(Outcome::Success)).collect();
@@ -236,7 +237,7 @@ async fn sender(engine: &Engine, network: &Network, op: &Operation, receipt: &Re
     Ok(check("sender", agent, format!("{} is {}an agent", receipt.from, if agent { "" } else { "not " })))
 }
 
-async fn claimed_by(engine: &Engine, op: &Operation, tx_hash: B256) -> Result<Option<String>> {
+async fn claimed_by(engine: &Engine, op: &Operation, tx_hash: B256) -> Result<Option<OperationId>> {
     let mut tx = engine.db.read().await?;
     let own = attempt::find(&mut tx, op.chain_id, tx_hash).await?.map(|a| a.operation_id);
     let claimed = claim::find(&mut tx, op.chain_id, tx_hash).await?;

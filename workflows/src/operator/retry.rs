@@ -4,6 +4,7 @@
 use alloy_primitives::B256;
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Move, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -62,7 +63,7 @@ impl Decision {
 }
 
 /// Retries an operation that failed or is a dead letter.
-pub async fn retry(engine: &Engine, operation_id: &str, actor: &str, reason: &str) -> Result<RetryOutcome> {
+pub async fn retry(engine: &Engine, operation_id: &OperationId, actor: &str, reason: &str) -> Result<RetryOutcome> {
     let decision = decide(engine, operation_id).await?;
     let mut tx = engine.db.begin().await?;
     let point = decision.point();
@@ -109,7 +110,7 @@ fn refusal_of_step(op: &Operation, step: &Step) -> Option<(Code, &'static str)> 
 }
 
 /// The retry check: decides from the chain's final block what a retry has to do.
-pub async fn decide(engine: &Engine, operation_id: &str) -> Result<Decision> {
+pub async fn decide(engine: &Engine, operation_id: &OperationId) -> Result<Decision> {
     let (op, steps) = attention::load(engine, operation_id).await?;
     let network = execution::network_of(engine, &op)?;
     if let Some((code, detail)) = refusal(&mut engine.db.read().await?, &op, &steps).await? {
@@ -142,7 +143,7 @@ pub async fn decide(engine: &Engine, operation_id: &str) -> Result<Decision> {
     }
 }
 
-async fn confirm(engine: &Engine, operation_id: &str, tx_hash: B256) -> Result<Decision> {
+async fn confirm(engine: &Engine, operation_id: &OperationId, tx_hash: B256) -> Result<Decision> {
     Ok(Decision::Confirm(Box::new(mark_confirmed::examine(engine, operation_id, tx_hash).await?)))
 }
 

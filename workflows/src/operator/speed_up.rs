@@ -6,6 +6,7 @@ use muniment_activities::signer::transaction::Transaction;
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::command;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
@@ -22,7 +23,7 @@ const NO_MARKET: Fees = Fees { max_fee_per_gas: 0, max_priority_fee_per_gas: 0 }
 pub async fn ask(
     tx: &mut Tx,
     config: &ChainConfig,
-    operation_id: &str,
+    operation_id: &OperationId,
     bump_percent: Option<i64>,
     actor: &str,
     reason: &str,
@@ -37,7 +38,7 @@ pub async fn ask(
 }
 
 /// Accepts the command for a named fee, in the commit of a retry that uses the stored transaction again.
-pub async fn ask_for(tx: &mut Tx, operation_id: &str, fee: u128, actor: &str, reason: &str) -> Result<()> {
+pub async fn ask_for(tx: &mut Tx, operation_id: &OperationId, fee: u128, actor: &str, reason: &str) -> Result<()> {
     let (_, _, newest) = newest(tx, operation_id).await?;
     let offered = newest.max_fee_per_gas.0.max(1);
     let percent = fee.saturating_mul(100).div_ceil(offered).saturating_sub(100);
@@ -54,7 +55,7 @@ pub async fn ask_for(tx: &mut Tx, operation_id: &str, fee: u128, actor: &str, re
 }
 
 /// Signs the replacement with the higher fee, stores it, and then sends it.
-pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<i64>) -> Result<Stored> {
+pub async fn speed_up(engine: &Engine, operation_id: &OperationId, bump_percent: Option<i64>) -> Result<Stored> {
     let mut tx = engine.db.read().await?;
     let (op, step, newest) = newest(&mut tx, operation_id).await?;
     let lane = lane::find(&mut tx, &newest.lane_id).await?;
@@ -77,7 +78,7 @@ pub async fn speed_up(engine: &Engine, operation_id: &str, bump_percent: Option<
     rebroadcast::store_and_send(engine, network, &lane, &newest, kind, &transaction, Point::SpeedUp).await
 }
 
-async fn newest(tx: &mut Tx, operation_id: &str) -> Result<(Operation, Step, Attempt)> {
+async fn newest(tx: &mut Tx, operation_id: &OperationId) -> Result<(Operation, Step, Attempt)> {
     let op = operation::find(tx, operation_id).await?;
     let steps = step::of_operation(tx, &op.id).await?;
     let own = attempt::of_operation(tx, &op.id).await?;

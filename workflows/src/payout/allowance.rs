@@ -5,6 +5,7 @@ use alloy_primitives::Address;
 use muniment_activities::payout::coin;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
+use muniment_domain::id::{BatchId, of};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::step::{self, Step};
@@ -44,7 +45,7 @@ pub async fn ensure(
     tx: &mut Tx,
     d: &Distribution,
     lane: &Lane,
-    batch_id: &str,
+    batch_id: &BatchId,
     by: &Requester,
 ) -> Result<AllowanceState> {
     let spender = d.token_address.0;
@@ -56,7 +57,7 @@ pub async fn ensure(
         return Ok(AllowanceState::UnderWay);
     }
     let new = payout::new_operation(d, lane, Kind::Payout, payout::payload(d), vec![call(d, spender)], by);
-    let new = NewOperation { batch: Some((batch_id.to_owned(), 0)), live_key: Some(key), ..new };
+    let new = NewOperation { batch: Some((batch_id.clone(), 0)), live_key: Some(key), ..new };
     let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
     Ok(AllowanceState::Requested(Box::new(op)))
@@ -69,8 +70,8 @@ pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bo
     if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
         return Ok(false);
     }
-    let d = distribution::lock_row(tx, &op.subject_id).await?;
-    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id("bat"));
+    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id::<of::Batch>());
     let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, AllowanceState::Granted);
     if waits {
         op.blocked_reason = Some(PENDING.to_owned());

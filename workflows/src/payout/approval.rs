@@ -6,6 +6,7 @@ use muniment_domain::daily_unapproved::{self, Thresholds};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Agreement, agreement};
+use muniment_domain::id::{DistributionId, OfferingId};
 use muniment_domain::{Code, Error, Result, snapshot};
 use serde::{Deserialize, Serialize};
 
@@ -22,9 +23,9 @@ pub const ACTION: &str = "payout";
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PayoutList {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The gross total in cents, before withholding.
     pub gross_total: i64,
     /// The currency.
@@ -41,7 +42,7 @@ impl PayoutList {
     pub fn about(&self) -> About {
         About {
             subject_type: "distribution",
-            subject_id: self.distribution_id.clone(),
+            subject_id: self.distribution_id.to_string(),
             offering_id: Some(self.offering_id.clone()),
             amount: Some((self.gross_total, self.currency.clone())),
             reason: None,
@@ -61,7 +62,7 @@ pub async fn submit(
     tx: &mut Tx,
     settings: &Settings,
     scope: &Scope,
-    id: &str,
+    id: &DistributionId,
     by: &Requester,
 ) -> Result<(Distribution, Option<Approval>)> {
     let mut d = distribution::find(tx, scope, id).await?;
@@ -150,7 +151,7 @@ pub async fn agree(tx: &mut Tx, list: &PayoutList, by: &Requester) -> Result<()>
 /// Locks the distribution of an approval. Every change of both locks the distribution first, so that two of them cannot deadlock.
 pub async fn lock_distribution_of(tx: &mut Tx, a: &Approval) -> Result<()> {
     if a.subject_type == "distribution" {
-        distribution::lock_row(tx, &a.subject_id).await?;
+        distribution::lock_row(tx, &a.subject_id.as_str().into()).await?;
     }
     Ok(())
 }
@@ -170,7 +171,7 @@ pub async fn lapse(tx: &mut Tx, a: &Approval, actor: &str) -> Result<()> {
     if a.subject_type != "distribution" {
         return Ok(());
     }
-    let mut d = distribution::find(tx, &Scope::All, &a.subject_id).await?;
+    let mut d = distribution::find(tx, &Scope::All, &a.subject_id.as_str().into()).await?;
     if d.status != Status::AwaitingApproval || d.approval_id.as_deref() != Some(a.id.as_str()) {
         return Ok(());
     }

@@ -10,6 +10,7 @@ use muniment_activities::payout::distributor::page_of;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::{self, Entitlement};
+use muniment_domain::id::{BatchId, DistributionId, EntitlementId, OperationId, of};
 use muniment_domain::operation::{self, Kind, NewOperation, Operation};
 use muniment_domain::{Code, Error, Result, step};
 use serde_json::json;
@@ -30,9 +31,9 @@ pub const PAGE: &str = "batchClaimWithheld";
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The entitlements. Without them, all that can be claimed.
-    pub entitlement_ids: Option<Vec<String>>,
+    pub entitlement_ids: Option<Vec<EntitlementId>>,
 }
 
 /// An account of the distributor with the entitlements that wait for it.
@@ -74,7 +75,7 @@ pub async fn all(tx: &mut Tx, settings: &Settings, r: &Request, by: &Requester) 
     payout::resume(tx, &mut d, by).await?;
     // A claim needs up to twice the gas of a payment.
     let page_accounts = (settings.payout_page_holders / 2).clamp(1, payout::LINES_MAX);
-    let (batch_id, mut operations) = (tx.new_id("bat"), Vec::new());
+    let (batch_id, mut operations) = (tx.new_id::<of::Batch>(), Vec::new());
     for of_escrow in chosen.chunk_by(|a, b| a.escrow == b.escrow) {
         for page in of_escrow.chunks(page_accounts) {
             let accounts = page.iter().map(|account| account.account).collect();
@@ -94,19 +95,19 @@ async fn choose(tx: &mut Tx, r: &Request, mut all: Vec<Account>) -> Result<Vec<A
         all.retain_mut(|account| account.lines.iter_mut().all(|e| payees.admit(e).is_ok()));
         return Ok(all);
     };
-    let mut named: BTreeSet<&str> = ids.iter().map(String::as_str).collect();
+    let mut named: BTreeSet<&EntitlementId> = ids.iter().collect();
     if let Some(unknown) = named.iter().find(|id| lines.iter().all(|e| e.id != **id)) {
         let detail = format!("The distributor withholds nothing for {unknown} in this distribution.");
         return Err(Error::field("/entitlement_ids", "not_found", detail));
     }
-    all.retain(|account| account.lines.iter().filter(|e| named.remove(e.id.as_str())).count() > 0);
+    all.retain(|account| account.lines.iter().filter(|e| named.remove(&e.id)).count() > 0);
     all.iter_mut().flat_map(|account| &mut account.lines).try_for_each(|e| payees.admit(e))?;
     Ok(all)
 }
 
 /// What is withheld of a distribution, by contract and account. Later recoveries do not change the account of a declared line.
 async fn accounts(tx: &mut Tx, d: &Distribution) -> Result<Vec<Account>> {
-    let mut keepers: HashMap<String, Declared> = HashMap::new();
+    let mut keepers: HashMap<OperationId, Declared> = HashMap::new();
     let mut found: BTreeMap<(Address, Address), Vec<Entitlement>> = BTreeMap::new();
     for e in entitlement::withheld(tx, &d.id).await? {
         let keeper = e.operation_id.clone().ok_or_else(|| unreadable(&e, "no operation declared it"))?;
@@ -123,7 +124,7 @@ async fn accounts(tx: &mut Tx, d: &Distribution) -> Result<Vec<Account>> {
 type Declared = HashMap<i64, (Address, Address)>;
 
 /// The lines that an operation declared, or claimed before.
-async fn declared(tx: &mut Tx, operation_id: &str) -> Result<Declared> {
+async fn declared(tx: &mut Tx, operation_id: &OperationId) -> Result<Declared> {
     let op = operation::find(tx, operation_id).await?;
     if op.kind != Kind::DistributorPayout {
         return Err(Error::refused(Code::InvalidState, "The entitlement was not paid through the distributor."));
@@ -149,7 +150,7 @@ async fn accept(
     name: &'static str,
     data: &Bytes,
     accounts: &[Account],
-    batch: Option<(String, i64)>,
+    batch: Option<(BatchId, i64)>,
     by: &Requester,
 ) -> Result<Operation> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
@@ -167,5 +168,5 @@ async fn accept(
 }
 
 fn unreadable(e: &Entitlement, why: &str) -> Error {
-    Error::Unreadable { what: "entitlement", id: e.id.clone(), why: why.to_owned() }
+    Error::Unreadable { what: "entitlement", id: e.id.to_string(), why: why.to_owned() }
 }

@@ -8,6 +8,7 @@ use muniment_domain::date_or_time::DateOrTime;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Kind, Method, Move, New, Scope, Status};
 use muniment_domain::entitlement::{self, HoldReason, agreement};
+use muniment_domain::id::{DistributionId, OfferingId};
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::snapshot::{self, Holder};
@@ -25,7 +26,7 @@ use crate::settings::Settings;
 #[derive(Clone, Debug)]
 pub struct Draft {
     /// The offering whose token holders are paid.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The kind of payment.
     pub kind: Kind,
     /// Direct, or through the distributor.
@@ -104,7 +105,7 @@ fn dates(draft: &Draft, offering: &Offering) -> Result<(DateTime<Utc>, DateTime<
 }
 
 /// Requests the snapshot of a draft whose record date has come.
-pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn on_timer(tx: &mut Tx, id: &DistributionId) -> Result<()> {
     let d = distribution::lock_row(tx, id).await?;
     if d.status == Status::Draft && d.record_date <= tx.now() {
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
@@ -114,7 +115,7 @@ pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<()> {
 }
 
 /// Requests the balances of the record date. A separate job takes them, and repeats until they are proved.
-pub async fn request_snapshot(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester) -> Result<Distribution> {
+pub async fn request_snapshot(tx: &mut Tx, scope: &Scope, id: &DistributionId, by: &Requester) -> Result<Distribution> {
     let mut d = distribution::find(tx, scope, id).await?;
     let now = tx.now();
     if d.status == Status::Draft && d.record_date > now {
@@ -132,7 +133,7 @@ pub async fn calculate(
     tx: &mut Tx,
     settings: &Settings,
     scope: &Scope,
-    id: &str,
+    id: &DistributionId,
     by: &Requester,
 ) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
@@ -218,7 +219,13 @@ pub async fn last_successor(tx: &mut Tx, first: Address) -> Result<Address> {
 }
 
 /// Cancels a distribution before its execution.
-pub async fn cancel(tx: &mut Tx, scope: &Scope, id: &str, by: &Requester, reason: &str) -> Result<Distribution> {
+pub async fn cancel(
+    tx: &mut Tx,
+    scope: &Scope,
+    id: &DistributionId,
+    by: &Requester,
+    reason: &str,
+) -> Result<Distribution> {
     distribution::find(tx, scope, id).await?;
     let mut d = distribution::lock_row(tx, id).await?;
     if d.status.next(Move::Cancel).is_some() {

@@ -3,6 +3,7 @@
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move as Step, Scope, Status as Stage};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move, Status};
+use muniment_domain::id::{DistributionId, EntitlementId, InvestorId};
 use muniment_domain::operation::Operation;
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
@@ -17,9 +18,9 @@ use crate::settings::Settings;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Request {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The entitlement.
-    pub entitlement_id: String,
+    pub entitlement_id: EntitlementId,
     /// The reason.
     pub reason: String,
 }
@@ -63,7 +64,7 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
 
 /// Holds every payable entitlement of an investor whose identity is no longer approved. A distribution that is not calculated yet is locked
 /// too: its calculation then sees the new status.
-pub async fn hold_all_of(tx: &mut Tx, investor_id: &str, by: &Requester, note: &str) -> Result<()> {
+pub async fn hold_all_of(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, note: &str) -> Result<()> {
     for id in distribution::about_to_pay(tx, investor_id).await? {
         let mut d = distribution::lock_row(tx, &id).await?;
         let payable = entitlement::calculated_of(tx, &id, investor_id).await?;

@@ -10,6 +10,7 @@ use muniment_activities::payout::coin;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Distribution, Method};
+use muniment_domain::id::DistributionId;
 use muniment_domain::{Code, Error, Result, money, payout_token};
 
 use crate::engine::{Engine, Network};
@@ -37,7 +38,7 @@ struct AvailableFunds {
 }
 
 /// Refuses a payout that could not be executed now, or that the payer cannot fund.
-pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
+pub async fn check(engine: &Engine, distribution_id: &DistributionId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let need = required_funds(&mut tx, engine.settings.payout_page_holders, distribution_id).await?;
     drop(tx);
@@ -55,7 +56,7 @@ pub async fn check(engine: &Engine, distribution_id: &str) -> Result<()> {
     Err(Error::refused(Code::PayerUnfunded, detail))
 }
 
-async fn required_funds(tx: &mut Tx, page_holders: usize, id: &str) -> Result<RequiredFunds> {
+async fn required_funds(tx: &mut Tx, page_holders: usize, id: &DistributionId) -> Result<RequiredFunds> {
     let (d, list) = payout::due(tx, id).await?;
     let (contract, before) = match d.method {
         Method::DirectPayout => (d.token_address.0, 0),

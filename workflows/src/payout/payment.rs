@@ -8,6 +8,7 @@ use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Paid};
+use muniment_domain::id::{DistributionId, OperationId, of};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
@@ -34,7 +35,7 @@ pub struct Accepted {
 }
 
 /// The entitlements of a distribution that can be paid now, exactly as approved. A refusal names the obstacle.
-pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement>)> {
+pub async fn due(tx: &mut Tx, id: &DistributionId) -> Result<(Distribution, Vec<Entitlement>)> {
     let d = distribution::find(tx, &Scope::All, id).await?;
     distribution::allowed(&d, Move::Execute)?;
     if d.payment_date > tx.now() {
@@ -59,20 +60,25 @@ pub async fn due(tx: &mut Tx, id: &str) -> Result<(Distribution, Vec<Entitlement
 }
 
 /// Accepts the payment of the approved list. [`crate::payout::funding`] checks the payer's balance before.
-pub async fn execute(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Accepted> {
+pub async fn execute(tx: &mut Tx, settings: &Settings, id: &DistributionId, by: &Requester) -> Result<Accepted> {
     let (mut d, list) = due(tx, id).await?;
     distribution::transition(tx, &mut d, Move::Execute, &by.actor, "the payout was requested").await?;
     let operations = pay_list(tx, settings, &d, &list, by).await?;
     if let (Some(id), Some(first)) = (&d.approval_id, operations.first()) {
         // Several operations are linked by their batch, a single one by its id.
-        let alone = first.batch_id.is_none().then_some(first.id.as_str());
-        approval::link(tx, id, alone, first.batch_id.as_deref()).await?;
+        let alone = first.batch_id.is_none().then_some(&first.id);
+        approval::link(tx, id, alone, first.batch_id.as_ref()).await?;
     }
     Ok(Accepted { distribution: d, operations })
 }
 
 /// The operations that pay the approved list of a distribution, whether or not it is due. A simulation writes them and takes them back.
-pub async fn pay_approved(tx: &mut Tx, settings: &Settings, id: &str, by: &Requester) -> Result<Vec<Operation>> {
+pub async fn pay_approved(
+    tx: &mut Tx,
+    settings: &Settings,
+    id: &DistributionId,
+    by: &Requester,
+) -> Result<Vec<Operation>> {
     let d = distribution::find(tx, &Scope::All, id).await?;
     let list = people::approved_list(tx, &d).await?;
     pay_list(tx, settings, &d, &list, by).await
@@ -101,7 +107,7 @@ pub async fn pay(
     by: &Requester,
 ) -> Result<Vec<Operation>> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
-    let batch_id = tx.new_id("bat");
+    let batch_id = tx.new_id::<of::Batch>();
     let mut operations = Vec::new();
     let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
     let first_page = i64::from(matches!(waits, allowance::AllowanceState::Requested(_)));
@@ -140,10 +146,10 @@ pub async fn insert(tx: &mut Tx, d: &Distribution, new: NewOperation, list: &[En
 async fn assign(tx: &mut Tx, d: &Distribution, paid: &[(&Operation, &[Entitlement])]) -> Result<()> {
     let (mut lines, mut places) = (Vec::new(), Vec::new());
     for (op, list) in paid {
-        lines.extend(items(d, list).into_iter().map(|item| (op.id.as_str(), item)));
+        lines.extend(items(d, list).into_iter().map(|item| (&op.id, item)));
         places.extend((0i64..).zip(*list).map(|(line, e)| (op.id.as_str(), line, e.id.as_str())));
     }
-    let lines: Vec<(&str, &Item)> = lines.iter().map(|(op, item)| (*op, item)).collect();
+    let lines: Vec<(&OperationId, &Item)> = lines.iter().map(|(op, item)| (*op, item)).collect();
     operation_item::insert_all(tx, "entitlement", &lines).await?;
     entitlement::queue(tx, &places).await
 }
@@ -151,7 +157,7 @@ async fn assign(tx: &mut Tx, d: &Distribution, paid: &[(&Operation, &[Entitlemen
 /// The items of an operation that pays these entitlements.
 pub fn items(d: &Distribution, list: &[Entitlement]) -> Vec<Item> {
     let item = |e: &Entitlement| Item {
-        subject_id: e.id.clone(),
+        subject_id: e.id.to_string(),
         wallet_address: e.payee_address,
         quantity: Dec(d.units(e.net)),
     };
@@ -195,7 +201,7 @@ pub fn new_operation(
     NewOperation {
         kind,
         subject_type: "distribution",
-        subject_id: d.id.clone(),
+        subject_id: d.id.to_string(),
         offering_id: Some(d.offering_id.clone()),
         batch: None,
         chain_id: d.chain_id,
@@ -218,7 +224,7 @@ pub async fn settle(
     tx_hash: B256,
     block_number: i64,
 ) -> Result<()> {
-    let d = distribution::lock_row(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
     let kept = |(line, outcome): (i64, &LineOutcome)| match outcome {
         LineOutcome::Paid(_) => None,
         LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
@@ -240,7 +246,7 @@ pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Resul
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock_row(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
     for (first_line, (holder, said)) in (0i64..).zip(&short.lines) {
         match said {
             LineTransfer::Exact => {
@@ -263,7 +269,7 @@ pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock_row(tx, &op.subject_id).await?;
+    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
     if !withheld::give_up(tx, op).await? {
         entitlement::fail(tx, &op.id).await?;
     }

@@ -6,6 +6,7 @@ use muniment_activities::payout::distributor;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Scope};
 use muniment_domain::entitlement::{self, HoldReason};
+use muniment_domain::id::{DistributionId, OperationId};
 use muniment_domain::operation::{self, Kind, Operation, Resolution};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_domain::{Code, Error, Result, event, operation_item};
@@ -26,7 +27,7 @@ pub const STEP: &str = "cancelDistribution";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The reason.
     pub reason: String,
 }
@@ -39,7 +40,7 @@ impl Request {
 }
 
 /// The live key of the operation that reclaims an escrow.
-pub fn key(distribution_id: &str) -> String {
+pub fn key(distribution_id: &DistributionId) -> String {
     format!("reclaim:{distribution_id}")
 }
 
@@ -49,7 +50,10 @@ pub async fn check(tx: &mut Tx, r: &Request) -> Result<()> {
 }
 
 /// The failed operation that has money in escrow, with its steps.
-async fn failed_operation(tx: &mut Tx, distribution_id: &str) -> Result<(Distribution, Operation, Vec<Step>)> {
+async fn failed_operation(
+    tx: &mut Tx,
+    distribution_id: &DistributionId,
+) -> Result<(Distribution, Operation, Vec<Step>)> {
     let d = distribution::find(tx, &Scope::All, distribution_id).await?;
     let none = |detail: &str| d.illegal(detail);
     if d.method != Method::Distributor || !d.status.is_executed() {
@@ -95,8 +99,8 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
 
 /// Resolves the failed operation when the return of the money is final. Its unpaid holders can be paid by a reissue.
 pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
-    let d = distribution::lock_row(tx, &op.subject_id).await?;
-    let ended: String = crate::engine::effect::payload(op, "ends")?;
+    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let ended: OperationId = crate::engine::effect::payload(op, "ends")?;
     let mut ended = operation::find(tx, &ended).await?;
     if ended.status.is_live() {
         // One of its pages is not settled yet, or not refused by the contract yet. Both end the operation.

@@ -6,6 +6,7 @@ use std::collections::BTreeSet;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Scope};
 use muniment_domain::entitlement::{self, Entitlement, Status};
+use muniment_domain::id::{DistributionId, EntitlementId, OfferingId};
 use muniment_domain::operation::Operation;
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
@@ -20,9 +21,9 @@ use crate::settings::Settings;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The entitlements. Without them, all that can be paid.
-    pub entitlement_ids: Option<Vec<String>>,
+    pub entitlement_ids: Option<Vec<EntitlementId>>,
     /// The reason.
     pub reason: String,
 }
@@ -31,9 +32,9 @@ pub struct Request {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ReissueList {
     /// The distribution.
-    pub distribution_id: String,
+    pub distribution_id: DistributionId,
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The net total in cents.
     pub net_total: i64,
     /// The currency.
@@ -48,7 +49,7 @@ pub struct ReissueList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Line {
     /// The entitlement.
-    pub entitlement_id: String,
+    pub entitlement_id: EntitlementId,
     /// The wallet that is paid.
     pub payee_address: String,
     /// The net amount in cents.
@@ -60,7 +61,7 @@ impl ReissueList {
     pub fn about(&self) -> About {
         About {
             subject_type: "distribution",
-            subject_id: self.distribution_id.clone(),
+            subject_id: self.distribution_id.to_string(),
             offering_id: Some(self.offering_id.clone()),
             amount: Some((self.net_total, self.currency.clone())),
             reason: Some(self.reason.clone()),
@@ -105,7 +106,7 @@ pub async fn list(tx: &mut Tx, r: &Request) -> Result<ReissueList> {
     Ok(ReissueList::of(&d, &chosen, &r.reason))
 }
 
-async fn executed(tx: &mut Tx, id: &str) -> Result<Distribution> {
+async fn executed(tx: &mut Tx, id: &DistributionId) -> Result<Distribution> {
     let d = distribution::find(tx, &Scope::All, id).await?;
     if d.status.is_executed() {
         return Ok(d);
@@ -124,8 +125,8 @@ async fn all(tx: &mut Tx, d: &Distribution) -> Result<Vec<Entitlement>> {
 }
 
 /// The named entitlements. Each of them must be unpaid and payable.
-async fn named(tx: &mut Tx, d: &Distribution, ids: &[String]) -> Result<Vec<Entitlement>> {
-    let mut missing: BTreeSet<&String> = ids.iter().collect();
+async fn named(tx: &mut Tx, d: &Distribution, ids: &[EntitlementId]) -> Result<Vec<Entitlement>> {
+    let mut missing: BTreeSet<&EntitlementId> = ids.iter().collect();
     let mut list = entitlement::unpaid(tx, &d.id).await?;
     list.retain(|e| missing.remove(&e.id));
     if let Some(e) = list.iter().find(|e| !is_payable(e)) {
@@ -151,7 +152,7 @@ pub async fn check(tx: &mut Tx, agreed: &ReissueList) -> Result<()> {
 
 async fn unchanged(tx: &mut Tx, agreed: &ReissueList) -> Result<(Distribution, Vec<Entitlement>)> {
     let d = executed(tx, &agreed.distribution_id).await?;
-    let ids: Vec<String> = agreed.lines.iter().map(|line| line.entitlement_id.clone()).collect();
+    let ids: Vec<EntitlementId> = agreed.lines.iter().map(|line| line.entitlement_id.clone()).collect();
     let mut chosen = named(tx, &d, &ids).await?;
     let payees = Payees::of(tx, &chosen).await?.ignoring_freezes();
     chosen.iter_mut().try_for_each(|e| payees.admit(e))?;

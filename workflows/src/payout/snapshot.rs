@@ -7,6 +7,7 @@ use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
 use muniment_activities::token;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
+use muniment_domain::id::DistributionId;
 use muniment_domain::operation;
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result, offering, snapshot, token_event, token_read};
@@ -42,7 +43,7 @@ impl From<Fault> for Stop {
 type Balances = Vec<(Address, u128)>;
 
 /// Makes the next move of a distribution's snapshot. A superfluous wake finds nothing to do.
-pub async fn act(engine: &Engine, distribution_id: &str) -> Result<()> {
+pub async fn act(engine: &Engine, distribution_id: &DistributionId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let d = match distribution::find(&mut tx, &Scope::All, distribution_id).await {
         Err(Error::Refused { code: Code::NotFound, .. }) => return Ok(()),

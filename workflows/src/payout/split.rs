@@ -12,6 +12,7 @@ use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move as Moved};
+use muniment_domain::id::{EntitlementId, OperationId};
 use muniment_domain::operation::{self, Kind, NewOperation, Operation, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::Step;
@@ -135,12 +136,12 @@ impl FailingPayees {
 async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
-    let d = distribution::lock_row(&mut tx, &op.subject_id).await?;
+    let d = distribution::lock_row(&mut tx, &op.subject_id.as_str().into()).await?;
     let list = entitlement::of_operation(&mut tx, &op.id).await?;
     let lines = direct::page_of(&step.calldata).map_or(0, |page| page.lines.len());
     if list.len() != lines {
         let why = format!("it has {lines} lines and {} entitlements", list.len());
-        return Err(Error::Unreadable { what: "operation", id: op.id, why });
+        return Err(Error::Unreadable { what: "operation", id: op.id.into(), why });
     }
     operation_item::release(&mut tx, &op.id).await?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
@@ -165,7 +166,13 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Re
     tx.commit(Point::Refuse).await
 }
 
-async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitlement], by_lines: bool) -> Result<String> {
+async fn accept(
+    tx: &mut Tx,
+    op: &Operation,
+    d: &Distribution,
+    part: &[Entitlement],
+    by_lines: bool,
+) -> Result<OperationId> {
     // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
     let number = contract::reserve_op_numbers(tx, d.chain_id, d.token_address.0, 1).await?;
     let place = match &op.batch_id {
@@ -178,13 +185,13 @@ async fn accept(tx: &mut Tx, op: &Operation, d: &Distribution, part: &[Entitleme
         idempotency_key: op.idempotency_key.clone().filter(|_| op.batch_id.is_some()),
     };
     let mut payload = payout::payload(d);
-    payload["split_from"] = if by_lines { op.id.clone().into() } else { op.payload.0["split_from"].clone() };
-    let lane = lane::find(tx, op.lane_id.as_deref().unwrap_or_default()).await?;
+    payload["split_from"] = if by_lines { op.id.as_str().into() } else { op.payload.0["split_from"].clone() };
+    let lane = lane::find(tx, &op.lane_id.clone().unwrap_or_default()).await?;
     let new = payout::new_operation(d, &lane, Kind::Payout, payload, vec![payout::page_step(d, number, part)?], &by);
     let new = NewOperation { batch: op.batch_id.clone().map(|batch_id| (batch_id, place)), ..new };
     let half = operation::insert(tx, new).await?;
     operation_item::insert(tx, &half.id, "entitlement", &payout::items(d, part)).await?;
-    let ids: Vec<String> = part.iter().map(|e| e.id.clone()).collect();
+    let ids: Vec<EntitlementId> = part.iter().map(|e| e.id.clone()).collect();
     entitlement::reassign(tx, &op.id, &half.id, &ids).await?;
     queue::first_wake(tx, &half).await?;
     Ok(half.id)

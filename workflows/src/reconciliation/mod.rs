@@ -11,6 +11,7 @@ mod token;
 use chrono::{DateTime, Duration, Utc};
 use muniment_activities::fault::Fault;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{OfferingId, RunId};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::point::Point;
 use muniment_domain::reconciliation::{self, Finding, PATIENCE_SECONDS, Part, Run, Status};
@@ -26,7 +27,7 @@ const GIVE_UP_SECONDS: i64 = 3_600;
 #[derive(Clone, Debug)]
 pub struct Request {
     /// One offering, or all of them.
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
     /// A final block of the past. Without it, the newest block that is read.
     pub at_block: Option<i64>,
 }
@@ -48,7 +49,7 @@ pub async fn request(tx: &mut Tx, r: &Request, actor: &str) -> Result<Run> {
     if let Some(block) = r.at_block {
         validate_block(tx, offering.as_ref(), block).await?;
     }
-    let run = reconciliation::insert(tx, r.offering_id.as_deref(), r.at_block, actor).await?;
+    let run = reconciliation::insert(tx, r.offering_id.as_ref(), r.at_block, actor).await?;
     let now = tx.now();
     queue::wake_id(tx, queue::DESK, &run.id, now).await?;
     Ok(run)
@@ -76,7 +77,7 @@ async fn validate_block(tx: &mut Tx, offering: Option<&Offering>, block: i64) ->
 }
 
 /// Compares the next part of a run, with no database transaction open, and writes the findings in one commit.
-pub async fn advance(engine: &Engine, run_id: &str) -> Result<()> {
+pub async fn advance(engine: &Engine, run_id: &RunId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let mut run = reconciliation::find(&mut tx, run_id).await?;
     let parts = reconciliation::parts(&mut tx, run_id).await?;

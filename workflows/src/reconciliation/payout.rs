@@ -74,7 +74,7 @@ fn missing(payment: &Payment) -> Finding {
     Finding {
         kind: FindingKind::PayoutMissing,
         severity: Severity::Critical,
-        subject: payment.entitlement_id.clone(),
+        subject: payment.entitlement_id.to_string(),
         expected: Some(format!("{} units to {} in {}", payment.units.0, payment.payee_address.0, payment.tx_hash)),
         actual: Some("no such transfer".to_owned()),
         suggested_action: "The coin shows no transfer for a payment that has a receipt. Check the endpoints first. Then pay nothing more of \
@@ -109,7 +109,7 @@ async fn pages(network: &Network, recorded: &Recorded, findings: &mut Vec<Findin
         let finding = |kind, expected: &str, actual: &str, suggested_action| Finding {
             kind,
             severity: Severity::Critical,
-            subject: step.operation_id.clone(),
+            subject: step.operation_id.to_string(),
             expected: Some(expected.to_owned()),
             actual: Some(actual.to_owned()),
             suggested_action,

@@ -8,6 +8,7 @@ use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::factory;
 use muniment_domain::column::Hex;
+use muniment_domain::id::OfferingId;
 use muniment_domain::reconciliation::{Finding, FindingKind, Part, Severity};
 use muniment_domain::{chain, lane, token_read};
 
@@ -26,7 +27,8 @@ pub async fn compare(engine: &Engine, network: &Network, mut part: Part) -> Comp
     let (Some(cursor), Some(registry)) = (cursor, network.chain.config.registry) else {
         return Ok(Ok(Compared::Done(part, Vec::new())));
     };
-    let offerings: BTreeMap<B256, String> = offerings.into_iter().map(|id| (factory::offering_id(&id), id)).collect();
+    let offerings: BTreeMap<B256, OfferingId> =
+        offerings.into_iter().map(|id| (factory::offering_id(&id), id)).collect();
     let mut survey = BatchReader::new(&network.chain, registry, cursor.final_hash.0);
     let ours: Vec<Address> = lanes.iter().map(|lane| lane.signer.0).collect();
     let asked = async {
@@ -65,7 +67,7 @@ fn held(account: Address, offering_id: B256, roles: &BTreeMap<Agent, Roles>) -> 
 fn missing_role(
     account: Address,
     roles: &BTreeMap<Agent, Roles>,
-    offerings: &BTreeMap<B256, String>,
+    offerings: &BTreeMap<B256, OfferingId>,
 ) -> Option<Finding> {
     let everywhere = held(account, B256::ZERO, roles);
     let some = |found: Roles| found != Roles(0) && !found.holds(Roles::ALL);
@@ -102,13 +104,13 @@ fn missing_role(
 fn without_a_signer(
     ours: &[Address],
     roles: &BTreeMap<Agent, Roles>,
-    offerings: &BTreeMap<B256, String>,
+    offerings: &BTreeMap<B256, OfferingId>,
 ) -> Vec<Finding> {
     if !roles.iter().any(|(agent, roles)| ours.contains(&agent.account) && *roles != Roles(0)) {
         return Vec::new();
     }
     let unserved = offerings.iter().filter(|(key, _)| ours.iter().all(|one| held(*one, **key, roles) == Roles(0)));
-    let finding = |(_, id): (&B256, &String)| Finding {
+    let finding = |(_, id): (&B256, &OfferingId)| Finding {
         kind: FindingKind::RoleMissing,
         severity: Severity::Critical,
         subject: format!("every signer for {id}"),
@@ -120,7 +122,7 @@ fn without_a_signer(
 }
 
 /// The finding for an unknown account with roles on the platform's tokens.
-fn unknown_agent(agent: &Agent, roles: Roles, offerings: &BTreeMap<B256, String>) -> Finding {
+fn unknown_agent(agent: &Agent, roles: Roles, offerings: &BTreeMap<B256, OfferingId>) -> Finding {
     let account = agent.account.to_checksum(None);
     let subject = match offerings.get(&agent.offering_id) {
         Some(id) => format!("{account} for {id}"),

@@ -19,7 +19,7 @@ use crate::engine::{Engine, Network};
 /// Compares one token at the final block up to which the database is settled, or at an earlier one.
 pub async fn compare(engine: &Engine, network: &Network, mut part: Part, at: Option<i64>) -> Comparison {
     let mut tx = engine.db.read().await?;
-    let offering = offering::find(&mut tx, &part.subject_id).await?;
+    let offering = offering::find(&mut tx, &part.subject_id.as_str().into()).await?;
     let belief = reconciliation::of_token(&mut tx, &offering, at).await?;
     let known = reconciliation::steps_of_token(&mut tx, &offering).await?;
     let (Some(belief), Some(token)) = (belief, offering.token_address) else {
@@ -124,7 +124,7 @@ fn differs_in_reservations(offering: &Offering, reserved: i64) -> Option<Finding
     (offering.committed_total != reserved).then(|| Finding {
         kind: FindingKind::CommittedTotal,
         severity: Severity::Critical,
-        subject: offering.id.clone(),
+        subject: offering.id.to_string(),
         expected: text(reserved),
         actual: text(offering.committed_total),
         suggested_action: "A subscription or the offering was changed outside the platform. Find it in the audit log, and accept no more \
@@ -221,11 +221,11 @@ fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) ->
                 "The chain executed an operation that this database never accepted. Import it before the lane signs again.",
             )),
             Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
-                findings.push(finding(FindingKind::OpIdConflict, k.operation_id.clone(), "executed with our payload", actual,
+                findings.push(finding(FindingKind::OpIdConflict, k.operation_id.to_string(), "executed with our payload", actual,
                     "Somebody else calls this contract with the platform's operation numbers. Abandon the operation, and find out who holds an agent's key."));
             }
             Some(k) if !k.is_done() && !k.is_live() => {
-                findings.push(finding(FindingKind::ExecutedNotConfirmed, k.operation_id.clone(), "not executed", actual,
+                findings.push(finding(FindingKind::ExecutedNotConfirmed, k.operation_id.to_string(), "not executed", actual,
                     "Retry the operation: the engine finds it on the chain and confirms it. Mark an abandoned one as confirmed by hand."));
             }
             Some(_) => {}
@@ -233,7 +233,7 @@ fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) ->
     }
     let missing = known.iter().filter(|k| k.is_done() && k.block_number.is_some_and(|number| number <= last));
     for k in missing.filter(|k| !done.contains(&k.op_number.cast_unsigned())) {
-        findings.push(finding(FindingKind::ConfirmedNotExecuted, k.operation_id.clone(), "executed", "not executed".to_owned(),
+        findings.push(finding(FindingKind::ConfirmedNotExecuted, k.operation_id.to_string(), "executed", "not executed".to_owned(),
             "The chain does not show an operation that is confirmed here. Check the endpoints first. Then pause the offering and ask for help."));
     }
     findings

@@ -2,6 +2,7 @@
 //! people away decides who is left to approve, so it is as hard as letting them in.
 
 use muniment_domain::db::Tx;
+use muniment_domain::id::UserId;
 use muniment_domain::user::{self, Role, Status, User};
 use muniment_domain::{Code, Error, Result, session};
 use serde::{Deserialize, Serialize};
@@ -27,7 +28,7 @@ pub enum Change {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The person.
-    pub user_id: String,
+    pub user_id: UserId,
     /// The change.
     pub change: Change,
     /// The reason.

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::approval::{self, Status};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{ApiKeyId, ApprovalId, UserId};
 use muniment_domain::user;
 use muniment_domain::{Code, Error, Result, api_key};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,7 @@ pub const ACTION: &str = "create_api_key";
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The owner: the admin who requested it.
-    pub user_id: String,
+    pub user_id: UserId,
     /// The owner's name for it.
     pub name: String,
     /// Its scopes.
@@ -56,11 +57,11 @@ impl Request {
 /// Creates the approved key, once, for its requester. Returns its id and the key itself.
 pub async fn collect(
     tx: &mut Tx,
-    approval_id: &str,
+    approval_id: &ApprovalId,
     keys_max: i64,
     secret: [u8; 32],
     by: &Requester,
-) -> Result<(String, String)> {
+) -> Result<(ApiKeyId, String)> {
     let a = approval::find_visible(tx, Some(&by.actor), approval_id).await?;
     let payload = a.verified_payload()?;
     if payload["action"] != ACTION {
@@ -69,7 +70,7 @@ pub async fn collect(
     }
     let request: Request = serde_json::from_value(payload).map_err(|e| Error::Unreadable {
         what: "approval",
-        id: a.id.clone(),
+        id: a.id.to_string(),
         why: e.to_string(),
     })?;
     if a.status != Status::Executed {

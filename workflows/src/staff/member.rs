@@ -2,6 +2,7 @@
 
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::id::{IssuerId, UserId};
 use muniment_domain::user::{self, Role, Roles, Status, User};
 use muniment_domain::{Code, Error, Result, api_key, issuer, member, session};
 
@@ -13,7 +14,7 @@ const MEMBERS_MAX: i64 = 100;
 
 /// Creates an account for a new member. It has no access until the person follows the link in the mail and sets a password. Only an issuer
 /// that an operator approved sends mails to strangers, and only so many in one day.
-pub async fn invite(tx: &mut Tx, settings: &Settings, issuer_id: &str, email: &str, name: &str) -> Result<User> {
+pub async fn invite(tx: &mut Tx, settings: &Settings, issuer_id: &IssuerId, email: &str, name: &str) -> Result<User> {
     issuer::lock_row(tx, issuer_id).await?;
     issuer::active(tx, issuer_id).await?;
     let most = limits::current(tx, settings).await?.1.issuer_invitations_per_day;
@@ -34,7 +35,7 @@ pub async fn invite(tx: &mut Tx, settings: &Settings, issuer_id: &str, email: &s
 
 /// Removes a member: their access, sessions and keys end in this commit. An account without another role is disabled; an investor remains
 /// an investor. The issuer's row is locked, so that two members who remove each other at once do not both disappear.
-pub async fn remove(tx: &mut Tx, issuer_id: &str, user_id: &str) -> Result<()> {
+pub async fn remove(tx: &mut Tx, issuer_id: &IssuerId, user_id: &UserId) -> Result<()> {
     issuer::lock_row(tx, issuer_id).await?;
     let person = member::find(tx, issuer_id, user_id).await?;
     if member::others(tx, issuer_id, user_id).await? == 0 {

@@ -10,6 +10,7 @@ pub mod policy;
 
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
+use muniment_domain::id::UserId;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{Code, Error, Result, session};
 use serde::{Deserialize, Serialize};
@@ -21,7 +22,7 @@ use crate::approval_request::About;
 pub struct Invite {
     /// The id of the account that will be created.
     #[serde(default)]
-    pub user_id: String,
+    pub user_id: UserId,
     /// The address of the invitation.
     pub email: String,
     /// The person's name.
@@ -36,7 +37,7 @@ pub struct Invite {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct SetRoles {
     /// The person.
-    pub user_id: String,
+    pub user_id: UserId,
     /// All roles after the change.
     pub roles: Vec<Role>,
     /// Whether an auditor can read personal data.
@@ -122,7 +123,7 @@ pub fn concerns_staff(before: &Roles, after: &Roles) -> bool {
 }
 
 /// Refuses to remove the last admin: a new one could then only be created on the host.
-pub async fn another_admin(tx: &mut Tx, user_id: &str) -> Result<()> {
+pub async fn another_admin(tx: &mut Tx, user_id: &UserId) -> Result<()> {
     if user::other_admins(tx, user_id).await? == 0 {
         let detail = "This is the last admin. Create another one first, on the host: `muniment admin user create`.";
         return Err(Error::refused(Code::InvalidState, detail));

@@ -2,6 +2,7 @@
 
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::Offering;
 use muniment_domain::subscription::eligibility::{self, Facts, Investor, Stage};
@@ -15,7 +16,7 @@ use crate::requester::Requester;
 pub async fn accept(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &SubscriptionId,
     named: Option<&str>,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
@@ -58,7 +59,7 @@ fn units(offering: &Offering, amount: i64) -> Result<u128> {
     // The rules have just checked that the amount buys whole units.
     Money::from_minor(amount).base_units(price, offering.decimals()).ok_or_else(|| Error::Unreadable {
         what: "offering",
-        id: offering.id.clone(),
+        id: offering.id.to_string(),
         why: "its price does not divide an amount that the rules accepted".to_owned(),
     })
 }
@@ -67,7 +68,7 @@ fn units(offering: &Offering, amount: i64) -> Result<u128> {
 pub async fn reject(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &SubscriptionId,
     reason_code: &str,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {

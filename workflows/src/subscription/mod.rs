@@ -25,6 +25,7 @@ mod withdraw;
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
 use muniment_domain::{Code, Error, Result, investor, offering, operation_item};
 
@@ -38,7 +39,7 @@ const CALENDAR: &str = "calendar";
 
 /// Locks the offering of a subscription. A timer must do so before it locks the subscription, like every other move: the opposite order
 /// could deadlock.
-pub async fn lock_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
+pub async fn lock_offering_of(tx: &mut Tx, id: &SubscriptionId) -> Result<()> {
     match subscription::find(tx, &Scope::All, id).await {
         Ok(s) => offering::lock_row(tx, &s.offering_id).await.map(|_| ()),
         Err(Error::Refused { code: Code::NotFound, .. }) => Ok(()),
@@ -47,7 +48,7 @@ pub async fn lock_offering_of(tx: &mut Tx, id: &str) -> Result<()> {
 }
 
 /// Makes the moves that are due, and returns the time of the next one.
-pub async fn on_timer(tx: &mut Tx, id: &str) -> Result<Option<DateTime<Utc>>> {
+pub async fn on_timer(tx: &mut Tx, id: &SubscriptionId) -> Result<Option<DateTime<Utc>>> {
     let (offering, mut s) = subscription::lock_row(tx, &Scope::All, id).await?;
     let now = tx.now();
     subscription::renew_window(tx, &offering, &mut s).await?;

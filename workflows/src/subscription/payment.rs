@@ -2,6 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
 use muniment_domain::offering::choice::PaymentMethod;
@@ -29,7 +30,7 @@ pub struct Receipt {
 /// Records a payment or a refund. A repetition under the same reference returns the recorded one.
 pub async fn record(
     tx: &mut Tx,
-    id: &str,
+    id: &SubscriptionId,
     receipt: &Receipt,
     by: &Requester,
 ) -> Result<(Offering, Subscription, Payment)> {
@@ -56,7 +57,7 @@ pub async fn record(
 /// Records that all the money of an ended subscription was returned.
 pub async fn refund(
     tx: &mut Tx,
-    id: &str,
+    id: &SubscriptionId,
     receipt: &Receipt,
     by: &Requester,
 ) -> Result<(Offering, Subscription, Payment)> {

@@ -3,6 +3,7 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DocumentId, InvestorId, OfferingId};
 use muniment_domain::investor::{self, document};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::Visibility;
@@ -21,7 +22,7 @@ use crate::settings::Settings;
 #[derive(Clone, Debug)]
 pub struct SubscribeRequest {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The amount.
     pub amount: Money,
     /// The wallet that receives the units. Without it, the investor's own wallet.
@@ -31,9 +32,9 @@ pub struct SubscribeRequest {
     /// The documents and warnings that the investor acknowledged.
     pub acknowledgements: Vec<String>,
     /// The investor, if an operator subscribes on behalf of one.
-    pub investor_id: Option<String>,
+    pub investor_id: Option<InvestorId>,
     /// The investor's signed consent, if an operator subscribes.
-    pub consent_document_id: Option<String>,
+    pub consent_document_id: Option<DocumentId>,
 }
 
 /// The result that a request would have.
@@ -82,7 +83,7 @@ pub async fn subscribe(
         verify_by,
         payment_method: offering.payment_methods.first(),
         reference: asked.reference.as_deref(),
-        consent_document_id: asked.consent_document_id.as_deref(),
+        consent_document_id: asked.consent_document_id.as_ref(),
         created_by: &by.actor,
         idempotency_key: by.idempotency_key.as_deref(),
     };
@@ -164,8 +165,8 @@ async fn checks(
 }
 
 /// The investor of a request: the caller, or the one that an operator names together with a signed consent.
-async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<String> {
-    let own = principal::investor_of(tx, &by.actor).await?;
+async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<InvestorId> {
+    let own = principal::investor_of(tx, &by.actor.as_str().into()).await?;
     let on_behalf = |pointer, named: bool| {
         let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
         if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }
@@ -180,13 +181,13 @@ async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Resu
         (None, named) => {
             on_behalf("/investor_id", named.is_some())?;
             on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
-            let named = named.as_deref().unwrap_or_default();
-            Investor::find(tx, named).await.map_err(|error| match error {
+            let named = named.clone().unwrap_or_default();
+            Investor::find(tx, &named).await.map_err(|error| match error {
                 Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
                 other => other,
             })?;
-            document::check_consent(tx, named, asked.consent_document_id.as_deref().unwrap_or_default()).await?;
-            Ok(named.to_owned())
+            document::check_consent(tx, &named, &asked.consent_document_id.clone().unwrap_or_default()).await?;
+            Ok(named)
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use alloy_primitives::Address;
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::offering::Offering;
 use muniment_domain::{Error, Result, holding, wallet, wallet_claim};
 
@@ -20,7 +21,7 @@ pub struct ChosenWallet {
 pub async fn choose(
     tx: &mut Tx,
     offering: &Offering,
-    investor_id: &str,
+    investor_id: &InvestorId,
     named: Option<Address>,
 ) -> Result<Option<ChosenWallet>> {
     let Some(address) = named else {

@@ -4,6 +4,7 @@
 use alloy_primitives::Address;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Tx;
+use muniment_domain::id::SubscriptionId;
 use muniment_domain::offering::Offering;
 use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
 use muniment_domain::{Code, Error, Result};
@@ -27,7 +28,7 @@ pub enum EndedBy {
 pub async fn cancel(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &SubscriptionId,
     part: EndedBy,
     reason: &str,
     by: &Requester,
@@ -72,7 +73,7 @@ pub async fn reconfirm(
     tx: &mut Tx,
     settings: &Settings,
     scope: &Scope,
-    id: &str,
+    id: &SubscriptionId,
     offering_version: i64,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
@@ -99,7 +100,7 @@ pub async fn reconfirm(
 pub async fn change_wallet(
     tx: &mut Tx,
     scope: &Scope,
-    id: &str,
+    id: &SubscriptionId,
     address: Address,
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {

@@ -7,6 +7,7 @@ use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
 use muniment_domain::contract;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::money::Money;
 use muniment_domain::offering::{self, Deployed, Offering, Status};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
@@ -27,7 +28,7 @@ const PARTITIONS_MAX: usize = 32;
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Request {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The token's name. Without it, the offering's name.
     pub name: Option<String>,
     /// The token's symbol. Without it, the offering's symbol.
@@ -60,7 +61,7 @@ struct Terms {
 
 impl Request {
     /// A request with the offering's own terms.
-    pub fn of(offering_id: impl Into<String>) -> Self {
+    pub fn of(offering_id: impl Into<OfferingId>) -> Self {
         Self { offering_id: offering_id.into(), ..Self::default() }
     }
 }
@@ -95,7 +96,7 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
     let new = NewOperation {
         kind: Kind::DeployToken,
         subject_type: "offering",
-        subject_id: offering.id.clone(),
+        subject_id: offering.id.to_string(),
         offering_id: Some(offering.id),
         batch: None,
         chain_id: offering.chain_id,
@@ -161,7 +162,7 @@ async fn deployment(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<Dep
     Ok(Deployment { offering_id: factory::offering_id(&offering.id), symbol, total_cap, partitions })
 }
 
-fn live_key(offering_id: &str) -> String {
+fn live_key(offering_id: &OfferingId) -> String {
     format!("deploy_token:{offering_id}")
 }
 
@@ -195,7 +196,7 @@ pub fn units(offering: &Offering, minor: i64) -> Result<u128> {
 }
 
 fn unreadable(offering: &Offering, why: &str) -> Error {
-    Error::Unreadable { what: "offering", id: offering.id.clone(), why: why.to_owned() }
+    Error::Unreadable { what: "offering", id: offering.id.to_string(), why: why.to_owned() }
 }
 
 fn read(pointer: &'static str, text: &str) -> Result<u128> {
@@ -213,8 +214,8 @@ fn read(pointer: &'static str, text: &str) -> Result<u128> {
 /// Stores the tokens of offerings of a chain when their deployments are final, and starts their operation numbers.
 pub async fn settle(tx: &mut Tx, final_ones: &[(&Operation, Address, Inclusion)]) -> Result<()> {
     let Some((first, ..)) = final_ones.first() else { return Ok(()) };
-    let ids: Vec<&str> = final_ones.iter().map(|(op, ..)| op.subject_id.as_str()).collect();
-    let offerings = offering::find_all(tx, &ids).await?;
+    let ids: Vec<OfferingId> = final_ones.iter().map(|(op, ..)| op.subject_id.as_str().into()).collect();
+    let offerings = offering::find_all(tx, &ids.iter().collect::<Vec<_>>()).await?;
     let terms = final_ones.iter().zip(&offerings).map(|((op, ..), offering)| new_token(op, offering));
     let tokens = terms.collect::<Result<Vec<_>>>()?;
     token::insert(tx, &tokens).await?;

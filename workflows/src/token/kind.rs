@@ -73,7 +73,7 @@ impl Effect for TokenDeployed {
             let deployed = |one: &FinalEffect<'a>| {
                 let effect: &dyn Any = one.effect;
                 let why = || format!("a deployment has another effect: {:?}", one.effect);
-                let unlike = || Error::Unreadable { what: "effect of", id: one.op.id.clone(), why: why() };
+                let unlike = || Error::Unreadable { what: "effect of", id: one.op.id.to_string(), why: why() };
                 effect.downcast_ref::<Self>().map(|deployed| (one.op, deployed.0, one.at)).ok_or_else(unlike)
             };
             deploy::settle(tx, &all.iter().map(deployed).collect::<Result<Vec<_>>>()?).await
@@ -149,7 +149,7 @@ fn page_of(op: &Operation, step: &Step) -> Result<MintPage> {
     let index = usize::try_from(step.position).unwrap_or(usize::MAX);
     payload::<Vec<MintPage>>(op, "pages")?.into_iter().nth(index).ok_or_else(|| Error::Unreadable {
         what: "operation",
-        id: op.id.clone(),
+        id: op.id.to_string(),
         why: format!("payload.pages has none for step {}", step.position),
     })
 }

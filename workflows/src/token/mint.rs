@@ -14,6 +14,7 @@ use muniment_domain::approval::Approval;
 use muniment_domain::contract;
 use muniment_domain::daily_unapproved::{self, Thresholds};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{BatchId, InvestorId, OfferingId, SubscriptionId, of};
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
@@ -34,9 +35,9 @@ use crate::token::mint_list::{self, MintList};
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The subscriptions. Without them, all accepted ones.
-    pub subscription_ids: Option<Vec<String>>,
+    pub subscription_ids: Option<Vec<SubscriptionId>>,
     /// The end of the lockup. Without it, the offering's own date.
     pub lockup_release_at: Option<DateTime<Utc>>,
 }
@@ -74,7 +75,7 @@ impl Selection {
 #[derive(Clone, Debug)]
 pub struct Accepted {
     /// The id that all pages share.
-    pub batch_id: String,
+    pub batch_id: BatchId,
     /// The pages, each an operation.
     pub pages: Vec<Page>,
     /// The skipped subscriptions.
@@ -87,14 +88,14 @@ pub struct Page {
     /// The operation.
     pub operation: Operation,
     /// The subscriptions that it mints.
-    pub subscription_ids: Vec<String>,
+    pub subscription_ids: Vec<SubscriptionId>,
 }
 
 /// A subscription that is not minted now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skipped {
     /// The subscription.
-    pub subscription_id: String,
+    pub subscription_id: SubscriptionId,
     /// The reason, as a stable code.
     pub code: &'static str,
 }
@@ -190,11 +191,11 @@ async fn accept(
     chosen: Selection,
     by: &Requester,
 ) -> Result<Accepted> {
-    let ids: Vec<&str> = chosen.items.iter().map(|item| item.subject_id.as_str()).collect();
-    subscription::store_mint_checks(tx, &ids, &chosen.checks).await?;
+    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject_id.as_str().into()).collect();
+    subscription::store_mint_checks(tx, &ids.iter().collect::<Vec<_>>(), &chosen.checks).await?;
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
-    let batch_id = tx.new_id("bat");
+    let batch_id = tx.new_id::<of::Batch>();
     let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
     let first =
         contract::reserve_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX))
@@ -205,12 +206,14 @@ async fn accept(
         wanted.push(new_page(offering, token, &batch_id, index, &page, by));
     }
     let operations = operation::insert_all(tx, &wanted).await?;
-    let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (op.id.as_str(), line)));
+    let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (&op.id, line)));
     operation_item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
     let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
     for (operation, lines) in operations.into_iter().zip(pages) {
         queue::first_wake(tx, &operation).await?;
-        accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.clone()).collect() });
+        accepted
+            .pages
+            .push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.as_str().into()).collect() });
     }
     Ok(accepted)
 }
@@ -223,7 +226,7 @@ async fn page_holders(tx: &mut Tx, settings: &Settings, chain_id: i64) -> Result
 }
 
 /// Selects the subscriptions that can be minted now, and gives the reason for each skipped one.
-async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> Result<Selection> {
+async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[SubscriptionId]>) -> Result<Selection> {
     let candidates = match named {
         None => subscription::candidates(tx, &offering.id).await?,
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
@@ -232,7 +235,7 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[String]>) -> R
     let mut holder_limit = HolderLimit::of(tx, &offering.id).await?;
     let mut chosen = Selection::default();
     // A set holds each subscription once, in the order of the pages.
-    let mut unknown: BTreeSet<&String> = named.unwrap_or_default().iter().collect();
+    let mut unknown: BTreeSet<&SubscriptionId> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
         let checks = candidate.checks(offering, tx.now());
@@ -259,7 +262,7 @@ struct HolderLimit {
 }
 
 impl HolderLimit {
-    async fn of(tx: &mut Tx, offering_id: &str) -> Result<Self> {
+    async fn of(tx: &mut Tx, offering_id: &OfferingId) -> Result<Self> {
         let cap = token_terms::find(tx, offering_id).await?.and_then(|token| token.holder_cap);
         let Some(cap) = cap else { return Ok(Self { holders: BTreeSet::new(), cap: None }) };
         let holders = token_terms::holders(tx, offering_id).await?.into_iter().collect();
@@ -267,12 +270,12 @@ impl HolderLimit {
     }
 
     /// Adds a holder, unless the investor is one already.
-    fn take(&mut self, investor_id: &str) -> Result<(), &'static str> {
+    fn take(&mut self, investor_id: &InvestorId) -> Result<(), &'static str> {
         let Some(cap) = self.cap else { return Ok(()) };
-        if !self.holders.contains(investor_id) && self.holders.len() >= cap {
+        if !self.holders.contains(investor_id.as_str()) && self.holders.len() >= cap {
             return Err("holder_cap_reached");
         }
-        self.holders.insert(investor_id.to_owned());
+        self.holders.insert(investor_id.to_string());
         Ok(())
     }
 }
@@ -298,7 +301,7 @@ fn gate(c: &Candidate, checks: &[Check], frozen: &BTreeSet<Address>) -> Result<I
     if quantity.0 > UNITS_MAX {
         return Err("quantity_out_of_range");
     }
-    Ok(Item { subject_id: c.id.clone(), wallet_address, quantity })
+    Ok(Item { subject_id: c.id.to_string(), wallet_address, quantity })
 }
 
 fn mint_page(offering: &Offering, op_number: i64, release_at: i64, items: &[Item]) -> Result<MintPage> {
@@ -314,7 +317,7 @@ fn mint_page(offering: &Offering, op_number: i64, release_at: i64, items: &[Item
 fn new_page(
     offering: &Offering,
     token: Address,
-    batch_id: &str,
+    batch_id: &BatchId,
     index: i64,
     page: &MintPage,
     by: &Requester,
@@ -330,9 +333,9 @@ fn new_page(
     NewOperation {
         kind: Kind::Mint,
         subject_type: "offering",
-        subject_id: offering.id.clone(),
+        subject_id: offering.id.to_string(),
         offering_id: Some(offering.id.clone()),
-        batch: Some((batch_id.to_owned(), index)),
+        batch: Some((batch_id.clone(), index)),
         chain_id: offering.chain_id,
         lane_id: None,
         payload: json!({ "page": page }),
@@ -351,9 +354,9 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     // A step settles only its own page, because an operation with several pages has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
     let items: Vec<Item> = operation_item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
-    let offering = offering::find(tx, &op.subject_id).await?;
+    let offering = offering::find(tx, &op.subject_id.as_str().into()).await?;
     let currency = &offering.currency;
     let minted = FinalMint { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };
-    let ids: Vec<&str> = items.iter().map(|item| item.subject_id.as_str()).collect();
-    subscription::set_minted(tx, &ids, &minted).await
+    let ids: Vec<SubscriptionId> = items.iter().map(|item| item.subject_id.as_str().into()).collect();
+    subscription::set_minted(tx, &ids.iter().collect::<Vec<_>>(), &minted).await
 }

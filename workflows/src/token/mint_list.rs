@@ -3,6 +3,7 @@
 use alloy_primitives::Address;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
+use muniment_domain::id::{OfferingId, SubscriptionId};
 use muniment_domain::money::Money;
 use muniment_domain::offering::Offering;
 use muniment_domain::operation_item::Item;
@@ -23,7 +24,7 @@ const NAMED_MAX: usize = 5;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MintList {
     /// The offering.
-    pub offering_id: String,
+    pub offering_id: OfferingId,
     /// The end of the lockup.
     pub lockup_release_at: Option<DateTime<Utc>>,
     /// The total amount of the lines.
@@ -38,7 +39,7 @@ pub struct MintList {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ListLine {
     /// The subscription.
-    pub subscription_id: String,
+    pub subscription_id: SubscriptionId,
     /// The wallet that receives the units.
     pub wallet_address: Address,
     /// The quantity, in base units.
@@ -51,7 +52,7 @@ impl MintList {
     /// The list of the current selection.
     pub fn bind(offering: &Offering, release_at: Option<DateTime<Utc>>, chosen: &mint::Selection) -> Self {
         let line = |(item, amount): (&Item, &i64)| ListLine {
-            subscription_id: item.subject_id.clone(),
+            subscription_id: item.subject_id.as_str().into(),
             wallet_address: item.wallet_address.0,
             quantity: item.quantity.to_string(),
             amount: Money::from_minor(*amount),
@@ -69,7 +70,7 @@ impl MintList {
     pub fn about(&self) -> About {
         About {
             subject_type: "offering",
-            subject_id: self.offering_id.clone(),
+            subject_id: self.offering_id.to_string(),
             offering_id: Some(self.offering_id.clone()),
             amount: Some((self.amount.minor(), self.currency.clone())),
             reason: None,

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use muniment_domain::id::LaneId;
 use muniment_domain::user::Role;
 
 #[cfg(feature = "devchain")]
@@ -184,7 +185,7 @@ pub enum LaneCommand {
 pub struct LaneReason {
     /// Id of the lane; `muniment admin lane list` prints it.
     #[arg(value_name = "LANE")]
-    pub lane_id: String,
+    pub lane_id: LaneId,
     #[command(flatten)]
     pub reason: Reason,
 }

@@ -5,6 +5,7 @@ use alloy_primitives::Address;
 use chrono::Duration;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::filter::CreatedBetween;
+use muniment_domain::id::{InvestorId, IssuerId, of};
 use muniment_domain::investor;
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
@@ -51,7 +52,7 @@ pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str, known_key: Opti
     let mut tx = db.begin().await?;
     let issuer_id = issuer(&mut tx).await?;
     for (login, name, role) in STAFF {
-        let issuer_id = (role == Role::Issuer).then_some(issuer_id.as_str());
+        let issuer_id = (role == Role::Issuer).then_some(&issuer_id);
         people::ensure(&mut tx, login, name, role, issuer_id, password_hash).await?;
     }
     let mut investors = Vec::new();
@@ -71,12 +72,12 @@ pub async fn ensure(db: &Db, chain_id: u64, password_hash: &str, known_key: Opti
     Ok(Demo { key, offerings })
 }
 
-async fn issuer(tx: &mut Tx) -> Result<String> {
+async fn issuer(tx: &mut Tx) -> Result<IssuerId> {
     let member = user::by_email(tx, &format!("issuer{DOMAIN}")).await?;
     if let Some(id) = member.and_then(|member| member.issuer_id) {
         return Ok(id);
     }
-    let id = tx.new_id("iss");
+    let id = tx.new_id::<of::Issuer>();
     offering::insert_issuer(tx, &id, "Harbour Real Estate").await?;
     Ok(id)
 }
@@ -100,13 +101,13 @@ async fn key(tx: &mut Tx, known: Option<&str>, secret: [u8; 32]) -> Result<Strin
 }
 
 /// An investor who passed the identity check, with a wallet.
-async fn approved(tx: &mut Tx, name: &str, country: &str, wallet: Address, password_hash: &str) -> Result<String> {
+async fn approved(tx: &mut Tx, name: &str, country: &str, wallet: Address, password_hash: &str) -> Result<InvestorId> {
     let login = people::login_of(name);
     let user_id = people::ensure(tx, &login, name, Role::Investor, None, password_hash).await?;
     if let Ok(known) = investor::of_user(tx, &user_id).await {
         return Ok(known.id);
     }
-    let id = tx.new_id("inv");
+    let id = tx.new_id::<of::Investor>();
     investor::insert(tx, &id, Some(&user_id), name, country).await?;
     investor::insert_wallet(tx, &id, wallet).await?;
     Ok(id)
@@ -116,7 +117,7 @@ async fn newcomer(tx: &mut Tx, name: &str, country: &str, password_hash: &str) -
     let login = people::login_of(name);
     let user_id = people::ensure(tx, &login, name, Role::Investor, None, password_hash).await?;
     if investor::of_user(tx, &user_id).await.is_err() {
-        let id = tx.new_id("inv");
+        let id = tx.new_id::<of::Investor>();
         investor::register(tx, &id, &user_id, name, country).await?;
     }
     Ok(())
@@ -126,9 +127,9 @@ async fn newcomer(tx: &mut Tx, name: &str, country: &str, password_hash: &str) -
 async fn waiting(
     tx: &mut Tx,
     seed: &SeedOffering,
-    issuer_id: &str,
+    issuer_id: &IssuerId,
     chain_id: i64,
-    investors: &[(String, Address)],
+    investors: &[(InvestorId, Address)],
 ) -> Result<Offering> {
     let (shown, _) = offering::page(tx, &Scope::All, &Filter::default(), OFFERINGS_MAX, 0).await?;
     let mut earlier = shown.into_iter().map(|shown| shown.offering).filter(|o| o.name.starts_with(seed.0));
@@ -153,8 +154,8 @@ async fn waiting(
     Ok(offering)
 }
 
-fn offering_of(tx: &mut Tx, seed: &SeedOffering, earlier: u32, issuer_id: &str, chain_id: i64) -> Offering {
-    let (id, now) = (tx.new_id("off"), tx.now());
+fn offering_of(tx: &mut Tx, seed: &SeedOffering, earlier: u32, issuer_id: &IssuerId, chain_id: i64) -> Offering {
+    let (id, now) = (tx.new_id::<of::Offering>(), tx.now());
     let (name, symbol) = match earlier {
         0 => (seed.0.to_owned(), seed.1.to_owned()),
         more => (format!("{} {}", seed.0, more + 1), format!("{}{}", seed.1, more + 1)),

@@ -2,6 +2,7 @@
 
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{IssuerId, UserId};
 use muniment_domain::user::{self, Role, User};
 
 /// The domain of all e-mail addresses.
@@ -41,15 +42,15 @@ pub async fn ensure(
     login: &str,
     name: &str,
     role: Role,
-    issuer_id: Option<&str>,
+    issuer_id: Option<&IssuerId>,
     password_hash: &str,
-) -> Result<String> {
+) -> Result<UserId> {
     let email = format!("{login}{DOMAIN}");
     let Some(known) = user::by_email(tx, &email).await? else {
         user::insert(tx, &email, name, role).await?;
         return Box::pin(ensure(tx, login, name, role, issuer_id, password_hash)).await;
     };
-    let (id, issuer_id) = (known.id.clone(), issuer_id.map(str::to_owned).or(known.issuer_id.clone()));
+    let (id, issuer_id) = (known.id.clone(), issuer_id.cloned().or(known.issuer_id.clone()));
     if known.password_hash.is_none() || known.issuer_id != issuer_id {
         let password_hash = known.password_hash.clone().or_else(|| Some(password_hash.to_owned()));
         let email_verified_at = known.email_verified_at.or(Some(tx.now()));

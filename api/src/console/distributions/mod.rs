@@ -20,6 +20,7 @@ use crate::console::list::{self, Asked, List, Listed};
 use crate::console::table::{Row, Table, age, amount, cell, state};
 use crate::console::wording;
 use crate::http::error::Result;
+use muniment_domain::id::{DistributionId, OfferingId};
 
 /// The address of this page.
 pub const PATH: &str = "/console/distributions";
@@ -46,7 +47,7 @@ const COLUMNS: &[(&str, &str)] = &[
 #[derive(Deserialize)]
 struct Facts {
     id: String,
-    offering_id: String,
+    offering_id: OfferingId,
     offering_name: String,
     #[serde(rename = "type")]
     kind: String,
@@ -64,12 +65,10 @@ struct Facts {
 pub async fn page(desk: Desk, RawQuery(query): RawQuery) -> Result<Response> {
     let asked = Asked::read(PATH, query.as_deref());
     let status = asked.one_of("status", TABS);
-    let id = |name: &str, prefix: &str| {
-        let text = asked.text(name);
-        if muniment_domain::id::check(prefix, text).is_ok() { text.to_owned() } else { String::new() }
-    };
-    let (offering, after) = (id("offering_id", "off"), id("after", "dist"));
-    let parameters = [("status", status), ("offering_id", &offering), ("after", &after)];
+    let (offering, after) = (OfferingId::from(asked.text("offering_id")), DistributionId::from(asked.text("after")));
+    let offering = if offering.is_sound() { offering.as_str() } else { "" };
+    let after = if after.is_sound() { after.as_str() } else { "" };
+    let parameters = [("status", status), ("offering_id", offering), ("after", after)];
     let listed: Listed<Facts> = desk.read(&asked.api("/v1/distributions", &parameters).replace("&page=1", "")).await?;
     let now = desk.now();
     let list = List {

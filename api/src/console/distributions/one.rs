@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::{Path, RawQuery};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
+use muniment_domain::id::InvestorId;
 use serde::Deserialize;
 
 use super::acts::{ACTS, HOLDER};
@@ -82,7 +83,7 @@ struct Entitlement {
     net_amount: String,
     withholding_amount: String,
     withholding_rate: String,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     holder: Option<Holder>,
 }
 

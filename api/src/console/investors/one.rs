@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::OfferingId;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -63,7 +64,7 @@ struct Decision {
 #[derive(Deserialize)]
 struct Proposal {
     address: String,
-    offering_id: String,
+    offering_id: OfferingId,
 }
 
 #[derive(Deserialize)]

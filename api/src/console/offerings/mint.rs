@@ -4,6 +4,7 @@ use askama::Template;
 use axum::extract::Path;
 use axum::http::StatusCode;
 use axum::response::Response;
+use muniment_domain::id::SubscriptionId;
 use serde::Deserialize;
 use serde_json::json;
 
@@ -42,7 +43,7 @@ struct Preview {
 
 #[derive(Deserialize)]
 struct Line {
-    subscription_id: String,
+    subscription_id: SubscriptionId,
     wallet_address: String,
     base_units: String,
     amount: String,
@@ -50,7 +51,7 @@ struct Line {
 
 #[derive(Deserialize)]
 struct Skipped {
-    subscription_id: String,
+    subscription_id: SubscriptionId,
     code: String,
 }
 
@@ -108,7 +109,7 @@ pub async fn mint(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Resp
 
 fn lines(preview: Option<&Preview>) -> Table {
     let row = |line: &Line| Row {
-        id: line.subscription_id.clone(),
+        id: line.subscription_id.to_string(),
         cells: vec![
             short(&line.subscription_id),
             short(&line.wallet_address),

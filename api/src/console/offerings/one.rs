@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{InvestorId, OperationId, SubscriptionId};
 use serde::Deserialize;
 
 use super::acts::{ACTS, DEPLOY};
@@ -74,7 +75,7 @@ struct Deployment {
 #[derive(Deserialize)]
 struct Subscription {
     id: String,
-    investor_id: String,
+    investor_id: InvestorId,
     status: String,
     status_reason: Option<String>,
     amount: String,
@@ -87,7 +88,7 @@ struct Subscription {
 
 #[derive(Deserialize)]
 struct Mint {
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
 }
 
 #[derive(Deserialize)]
@@ -112,7 +113,7 @@ struct AsOf {
 struct Holder {
     wallet_address: String,
     display_name: Option<String>,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     country: Option<String>,
     partition: String,
     quantity: String,
@@ -126,8 +127,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
     let full: Full = desk.read(&format!("/v1/offerings/{id}")).await?;
     let asked = Asked::at(format!("{PATH}/{}", full.id), query.as_deref());
     let after = asked.text("after");
-    let after =
-        if muniment_domain::id::check("sub", after).is_ok() { format!("&after={after}") } else { String::new() };
+    let after = if SubscriptionId::from(after).is_sound() { format!("&after={after}") } else { String::new() };
     let listed: Listed<Subscription> = desk.read(&format!("/v1/offerings/{id}/subscriptions?limit=20{after}")).await?;
     let holders: Holders = desk.read(&format!("/v1/offerings/{id}/holders?limit=20&page={}", asked.page())).await?;
     let mut record = record_of(&desk, &full);

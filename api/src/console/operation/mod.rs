@@ -23,6 +23,7 @@ use crate::console::operations::{About, PATH};
 use crate::console::pair::{Pair, States};
 use crate::console::{html, wording};
 use crate::http::error::Result;
+use muniment_domain::id::{ApprovalId, BatchId};
 
 #[derive(Template)]
 #[template(path = "operation.html")]
@@ -55,8 +56,8 @@ pub struct Full {
     nonce: Option<i64>,
     signed: i64,
     confirmations: Option<i64>,
-    batch_id: Option<String>,
-    approval_id: Option<String>,
+    batch_id: Option<BatchId>,
+    approval_id: Option<ApprovalId>,
     request_id: Option<String>,
     idempotency_key: Option<String>,
     requested_by: String,

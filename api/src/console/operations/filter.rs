@@ -1,6 +1,7 @@
 //! The filter of the list. It lives in the address, and what is typed becomes part of it.
 
 use chrono::{DateTime, Duration, SecondsFormat, Utc};
+use muniment_domain::id::{OfferingId, OperationId};
 use muniment_domain::operation::{Kind, Status};
 
 use super::PATH;
@@ -64,8 +65,8 @@ impl Filter {
         match name {
             "status" => value == "attention" || value.parse::<Status>().is_ok(),
             "type" => value.parse::<Kind>().is_ok(),
-            "offering_id" => muniment_domain::id::check("off", value).is_ok(),
-            "after" => muniment_domain::id::check("op", value).is_ok(),
+            "offering_id" => OfferingId::from(value).is_sound(),
+            "after" => OperationId::from(value).is_sound(),
             "signer" => hex(40),
             "q" => hex(64),
             "age" => hours(value).is_some(),
@@ -88,7 +89,7 @@ impl Filter {
     /// The address for the typed filter; none if nothing was typed or understood.
     pub fn typed_path(&self) -> Option<String> {
         let typed = self.typed.as_deref().filter(|typed| !typed.is_empty())?;
-        if muniment_domain::id::check("op", typed).is_ok() {
+        if OperationId::from(typed).is_sound() {
             return Some(format!("{PATH}/{typed}"));
         }
         let mut next = Self { parts: self.parts.clone(), typed: None, strange: None, now: self.now };

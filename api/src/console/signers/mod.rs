@@ -23,6 +23,7 @@ use crate::console::pair::Pair;
 use crate::console::watch::Watched;
 use crate::console::{html, wording};
 use crate::http::error::{Problem, Result};
+use muniment_domain::id::LaneId;
 
 /// The address of this page.
 pub const PATH: &str = "/console/signers";
@@ -163,7 +164,7 @@ async fn with_ruler(desk: &Desk, lane: Lane) -> Result<Shown> {
 
 /// A lane has no page of its own: its place on the page of all.
 pub async fn place(Path(id): Path<String>) -> Response {
-    let known = muniment_domain::id::check("lan", &id).is_ok();
+    let known = LaneId::from(id.as_str()).is_sound();
     away(&if known { format!("{PATH}#{id}") } else { PATH.to_owned() })
 }
 

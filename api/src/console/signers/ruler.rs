@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
+use muniment_domain::id::OperationId;
 use serde::Deserialize;
 
 use super::Lane;
@@ -25,7 +26,7 @@ pub struct Nonces {
 struct Nonce {
     nonce: i64,
     state: String,
-    operation_id: Option<String>,
+    operation_id: Option<OperationId>,
     transactions: i64,
     signed_at: Option<DateTime<Utc>>,
     foreign_tx_hash: Option<String>,
@@ -65,7 +66,7 @@ pub struct Lowest {
     /// Since when.
     pub signed_at: Option<DateTime<Utc>>,
     /// The operation.
-    pub operation_id: String,
+    pub operation_id: OperationId,
 }
 
 /// A cell.

@@ -3,6 +3,7 @@
 use axum::extract::{Path, RawQuery};
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::id::{EndpointId, EventId};
 use serde::Deserialize;
 
 use super::acts::ENDPOINT;
@@ -22,9 +23,9 @@ pub struct Delivery {
     /// Its id.
     pub id: String,
     /// The endpoint.
-    pub endpoint_id: String,
+    pub endpoint_id: EndpointId,
     /// The event.
-    pub event_id: String,
+    pub event_id: EventId,
     /// Its type.
     pub event_type: String,
     /// Its status.

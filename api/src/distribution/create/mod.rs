@@ -6,6 +6,7 @@ use chrono::{DateTime, Datelike, NaiveDate, Utc};
 use muniment_domain::date_or_time::DateOrTime;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{Kind, Method, Scope};
+use muniment_domain::id::OfferingId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::offering;
 use muniment_workflows::payout::distribution::{self, Draft};
@@ -38,7 +39,7 @@ const PARTITIONS_MAX: u32 = 32;
 #[schema(as = NewDistribution)]
 #[serde(deny_unknown_fields)]
 pub struct Body {
-    offering_id: String,
+    offering_id: OfferingId,
     #[serde(rename = "type")]
     kind: Kind,
     method: Method,

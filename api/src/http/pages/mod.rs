@@ -7,6 +7,7 @@ use axum::extract::Query;
 use axum::http::Uri;
 use chrono::{DateTime, Utc};
 use muniment_domain::filter::CreatedBetween;
+use muniment_domain::id::{Id, IdKind};
 use muniment_domain::total::Total;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -161,11 +162,10 @@ impl Parameters {
     }
 
     /// A parameter that is an id of this kind.
-    pub fn id(&self, name: &str, prefix: &str) -> Result<Option<String>> {
-        let sound = |text: &str| muniment_domain::id::check(prefix, text).map(|()| text.to_owned());
-        self.text(name)
-            .map(|text| sound(text).map_err(|_| invalid(name, &format!("use an id such as {prefix}_01k…"))))
-            .transpose()
+    pub fn id<K: IdKind>(&self, name: &str) -> Result<Option<Id<K>>> {
+        let Some(id) = self.text(name).map(Id::<K>::from) else { return Ok(None) };
+        let sound = id.is_sound().then_some(id);
+        sound.map(Some).ok_or_else(|| invalid(name, &format!("use an id such as {}_01k…", K::PREFIX)))
     }
 
     /// Whether `expand` asks for this object, the only one that it can ask for.

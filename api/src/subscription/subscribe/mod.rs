@@ -5,14 +5,15 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
+use muniment_domain::Error;
 use muniment_domain::db::Tx;
+use muniment_domain::id::{DocumentId, Id, IdKind, InvestorId, OfferingId, SubscriptionId};
 use muniment_domain::idempotency::Answer;
 use muniment_domain::money::{self, Money};
 use muniment_domain::offering::Offering;
 use muniment_domain::offering::choice::PaymentMethod;
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{Status, Subscription, eligibility};
-use muniment_domain::{Error, id};
 use muniment_workflows::requester::Requester;
 use muniment_workflows::subscription;
 use muniment_workflows::subscription::{Preview, SubscribeRequest};
@@ -49,12 +50,11 @@ pub struct Body {
     #[serde(default)]
     #[schema(max_items = 20, example = json!(["risk"]))]
     acknowledgements: Vec<String>,
-    investor_id: Option<String>,
+    investor_id: Option<InvestorId>,
     /// The id of the investor's signed consent. Required if an operator subscribes.
-    #[schema(example = "doc_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    consent_document_id: Option<String>,
+    consent_document_id: Option<DocumentId>,
     #[serde(skip)]
-    offering_id: String,
+    offering_id: OfferingId,
 }
 
 /// Subscribe to an offering.
@@ -70,11 +70,11 @@ pub struct Body {
 )]
 pub async fn subscribe(
     State(app): State<App>,
-    Path(offering_id): Path<String>,
+    Path(offering_id): Path<OfferingId>,
     uri: Uri,
     mut submission: Submission<Body>,
 ) -> Result<Response> {
-    id::check("off", &offering_id)?;
+    offering_id.check()?;
     let parameters = Parameters::read(&uri, &["dry_run"])?;
     let dry_run: Option<bool> = parameters.word("dry_run")?;
     submission.body.offering_id = offering_id;
@@ -119,17 +119,18 @@ impl Form for Body {
         let most = format!(
             "At most {ACKNOWLEDGEMENTS_MAX} acknowledgements of {ACKNOWLEDGEMENT_CHARACTERS_MAX} characters each are allowed."
         );
-        let named = |pointer, prefix, named: &Option<String>| {
-            let is_id = named.as_ref().is_none_or(|named| id::check(prefix, named).is_ok());
-            check_that(is_id, pointer, "id_format", format!("Use an id such as {prefix}_01k…."))
-        };
         Problem::all([
             check_that(is_reference, "/reference", "above_maximum", longest),
             check_that(are_said, "/acknowledgements", "above_maximum", most),
-            named("/investor_id", "inv", &self.investor_id),
-            named("/consent_document_id", "doc", &self.consent_document_id),
+            named("/investor_id", &self.investor_id),
+            named("/consent_document_id", &self.consent_document_id),
         ])
     }
+}
+
+fn named<K: IdKind>(pointer: &str, named: &Option<Id<K>>) -> Result<()> {
+    let detail = format!("Use an id such as {}_01k….", K::PREFIX);
+    check_that(named.as_ref().is_none_or(Id::is_sound), pointer, "id_format", detail)
 }
 
 impl ChangeRequest for Body {
@@ -144,13 +145,13 @@ impl ChangeRequest for Body {
 #[derive(Serialize, ToSchema)]
 #[schema(as = Subscribed)]
 pub struct Created<'a> {
-    subscription_id: &'a str,
+    subscription_id: &'a SubscriptionId,
     status: Status,
     #[schema(format = DateTime)]
     cooling_off_expires_at: String,
     #[schema(example = "sub_01jc8yq3k5e9v8w2m4n6p7r9st")]
-    id: &'a str,
-    offering_id: &'a str,
+    id: &'a SubscriptionId,
+    offering_id: &'a OfferingId,
     #[schema(value_type = Amount)]
     amount: String,
     currency: &'a str,
@@ -210,7 +211,7 @@ pub struct Previewed {
     eligible: bool,
     /// The rules, each with its result.
     checks: Vec<Checked>,
-    offering_id: String,
+    offering_id: OfferingId,
     amount: Amount,
     currency: String,
     quantity: Option<String>,

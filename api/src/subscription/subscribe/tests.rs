@@ -37,11 +37,11 @@ fn request_errors_name_the_field() {
 #[test]
 fn answer_starts_with_the_fields_of_the_specification() {
     let created = Created {
-        subscription_id: "sub_1",
+        subscription_id: &"sub_1".into(),
         status: Status::Committed,
         cooling_off_expires_at: "2026-12-05T10:00:00.000Z".to_owned(),
-        id: "sub_1",
-        offering_id: "off_1",
+        id: &"sub_1".into(),
+        offering_id: &"off_1".into(),
         amount: "1500.00".to_owned(),
         currency: "EUR",
         wallet_address: None,

@@ -4,6 +4,7 @@ use axum::extract::{Path, State};
 use axum::http::Uri;
 use axum::{Extension, Json};
 use muniment_activities::token::view as contract;
+use muniment_domain::id::OfferingId;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -83,7 +84,7 @@ struct Partition {
 )]
 pub async fn facts(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Option<Extension<Principal>>,
     uri: Uri,
 ) -> Result<Json<Facts>> {
@@ -140,7 +141,7 @@ pub struct Restriction {
 )]
 pub async fn restriction(
     State(app): State<App>,
-    Path((id, partition)): Path<(String, String)>,
+    Path((id, partition)): Path<(OfferingId, String)>,
     principal: Option<Extension<Principal>>,
     uri: Uri,
 ) -> Result<Json<Restriction>> {

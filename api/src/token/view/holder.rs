@@ -5,6 +5,7 @@ use axum::Json;
 use axum::extract::{Path, State};
 use axum::http::Uri;
 use muniment_activities::token::view as contract;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::Offering;
 use muniment_domain::user::Role;
 use muniment_domain::{money, wallet};
@@ -71,7 +72,7 @@ pub struct Verdict {
 )]
 pub async fn can_transfer(
     State(app): State<App>,
-    Path(id): Path<String>,
+    Path(id): Path<OfferingId>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Verdict>> {
@@ -143,7 +144,7 @@ pub struct Balance {
 )]
 pub async fn balances(
     State(app): State<App>,
-    Path((id, holder)): Path<(String, String)>,
+    Path((id, holder)): Path<(OfferingId, String)>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Balance>> {
@@ -187,7 +188,7 @@ pub struct Freeze {
 )]
 pub async fn frozen(
     State(app): State<App>,
-    Path((id, holder)): Path<(String, String)>,
+    Path((id, holder)): Path<(OfferingId, String)>,
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<Freeze>> {
@@ -199,7 +200,7 @@ pub async fn frozen(
 }
 
 /// The offering, if the caller sees it and may ask about this holder: staff and the issuer about everybody, an investor about himself.
-async fn of_holder(app: &App, principal: &Principal, id: &str, holder: Address) -> Result<Offering> {
+async fn of_holder(app: &App, principal: &Principal, id: &OfferingId, holder: Address) -> Result<Offering> {
     let mut tx = app.db.read().await?;
     let offering = see(&mut tx, Some(principal), id).await?;
     let caller = &principal.0;

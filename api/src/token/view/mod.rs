@@ -8,6 +8,7 @@ use muniment_activities::chain::block::Header;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::view::TokenRead;
 use muniment_domain::db::Tx;
+use muniment_domain::id::OfferingId;
 use muniment_domain::offering::{self, Offering};
 use muniment_domain::{Code as Refusal, Error, chain, money, token};
 use muniment_workflows::engine::Network;
@@ -48,7 +49,7 @@ struct AsOf {
 }
 
 /// The offering, if the caller sees it.
-async fn see(tx: &mut Tx, principal: Option<&Principal>, id: &str) -> Result<Offering> {
+async fn see(tx: &mut Tx, principal: Option<&Principal>, id: &OfferingId) -> Result<Offering> {
     Ok(offering::find_visible(tx, &seeing(principal), id).await?)
 }
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 
 use crate::db::Tx;
+use crate::id::{InvestorId, OfferingId};
 use crate::investment_limit::{Finances, Limit};
 use crate::investor::{Accreditation, Screening, Status as KycStatus};
 use crate::offering::Offering;
@@ -26,7 +27,7 @@ pub enum Stage {
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Investor {
-    pub id: String,
+    pub id: InvestorId,
     pub country: String,
     pub kyc_status: KycStatus,
     pub sanctions_status: Screening,
@@ -43,18 +44,18 @@ const COLUMNS: &str = "id, country, kyc_status, sanctions_status, accreditation_
 
 impl Investor {
     /// The investor with this id.
-    pub async fn find(tx: &mut Tx, id: &str) -> Result<Self> {
+    pub async fn find(tx: &mut Tx, id: &InvestorId) -> Result<Self> {
         let investor = sql("select ").push(COLUMNS).push(" from investors where id = $1 and erased_at is null");
         Self::read(tx, investor, id).await
     }
 
     /// The same, with the row locked until the commit, so that parallel commitments in several offerings are counted one after the other.
-    pub async fn lock_row(tx: &mut Tx, id: &str) -> Result<Self> {
+    pub async fn lock_row(tx: &mut Tx, id: &InvestorId) -> Result<Self> {
         let investor = sql("update investors set version = version where id = $1 and erased_at is null returning ");
         Self::read(tx, investor.push(COLUMNS), id).await
     }
 
-    async fn read(tx: &mut Tx, investor: Sql, id: &str) -> Result<Self> {
+    async fn read(tx: &mut Tx, investor: Sql, id: &InvestorId) -> Result<Self> {
         let found = investor.bind(id).optional::<Self>(tx).await?;
         found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
     }
@@ -146,14 +147,14 @@ pub async fn read_reservation_limit(
 pub async fn read_relation(
     tx: &mut Tx,
     offering: &Offering,
-    investor_id: &str,
+    investor_id: &InvestorId,
     besides: Option<&Subscription>,
 ) -> Result<Relation> {
-    let besides_id = besides.map_or("", |s| s.id.as_str());
+    let besides_id = besides.map(|s| s.id.clone()).unwrap_or_default();
     let (own_count, own_total) = sql("select count(*), cast(coalesce(sum(amount), 0) as bigint) from subscriptions
          where offering_id = $1 and investor_id = $2 and id <> $3 and status in :reserving")
     .words(":reserving", &Status::RESERVING)
-    .bind((&offering.id, investor_id, besides_id))
+    .bind((&offering.id, investor_id, &besides_id))
     .row::<(i64, i64)>(tx)
     .await?;
     let of_token = token::find(tx, &offering.id).await?.and_then(|token| token.holder_cap);
@@ -164,7 +165,7 @@ pub async fn read_relation(
     let profile = offering.exemption.profile();
     // Read only what the exemption needs.
     let used = match profile.investor_limit {
-        Some(Limit::CrowdfundingYear) => subscription::crowdfunding_total(tx, investor_id, besides_id).await?,
+        Some(Limit::CrowdfundingYear) => subscription::crowdfunding_total(tx, investor_id, &besides_id).await?,
         Some(Limit::TenthOfEach) => own_total,
         None => 0,
     };
@@ -192,7 +193,7 @@ pub async fn read_relation(
     })
 }
 
-async fn unaccredited_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {
+async fn unaccredited_besides(tx: &mut Tx, offering_id: &OfferingId, investor_id: &InvestorId) -> Result<i64> {
     let now = tx.now();
     sql("select count(distinct s.investor_id) from subscriptions s join investors i on i.id = s.investor_id
          where s.offering_id = $1 and s.investor_id <> $2
@@ -203,7 +204,7 @@ async fn unaccredited_besides(tx: &mut Tx, offering_id: &str, investor_id: &str)
     .await
 }
 
-async fn holders_besides(tx: &mut Tx, offering_id: &str, investor_id: &str) -> Result<i64> {
+async fn holders_besides(tx: &mut Tx, offering_id: &OfferingId, investor_id: &InvestorId) -> Result<i64> {
     sql("select count(*) from (
              select coalesce(w.investor_id, h.wallet_address) as holder
              from holdings h left join wallets w on w.address = h.wallet_address and w.verified_at is not null

@@ -17,7 +17,7 @@ fn offered() -> Offering {
 
 fn somebody() -> Investor {
     Investor {
-        id: "inv_1".to_owned(),
+        id: "inv_1".into(),
         country: "DE".to_owned(),
         kyc_status: KycStatus::Approved,
         sanctions_status: Screening::Clear,

@@ -7,6 +7,7 @@ use chrono::{DateTime, Utc};
 use muniment_activities::balance::Balance;
 use muniment_activities::chain::block::Header;
 use muniment_activities::chain::sequence::{CallOutcome, SimulatedBlock};
+use muniment_domain::id::OfferingId;
 use muniment_domain::{Result as Found, offering};
 
 use super::plan::PlannedCall;
@@ -68,7 +69,7 @@ async fn names(engine: &Engine, network: &Network, calls: &[PlannedCall]) -> Fou
     let coins = network.chain.config.payout_tokens.iter();
     let mut names: Names = coins.map(|coin| (coin.address, (coin.symbol.clone(), u32::from(coin.decimals)))).collect();
     let mut tx = engine.db.read().await?;
-    let ids: BTreeSet<&str> = calls.iter().filter_map(|planned| planned.offering_id.as_deref()).collect();
+    let ids: BTreeSet<&OfferingId> = calls.iter().filter_map(|planned| planned.offering_id.as_ref()).collect();
     for offering in offering::find_all(&mut tx, &ids.into_iter().collect::<Vec<_>>()).await? {
         if let Some(token) = offering.token_address {
             names.insert(token.0, (offering.token_symbol.clone(), offering.decimals()));

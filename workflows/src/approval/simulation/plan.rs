@@ -8,6 +8,7 @@ use muniment_activities::chain::simulate::Call;
 use muniment_activities::contract::registry::Roles;
 use muniment_domain::approval::Approval;
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::id::OfferingId;
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::{Code, Error, Result, step};
@@ -28,7 +29,7 @@ pub struct PlannedCall {
     /// The call, from the signer that would send it.
     pub call: Call,
     /// The offering, if it concerns one.
-    pub offering_id: Option<String>,
+    pub offering_id: Option<OfferingId>,
 }
 
 /// The calls by chain, in the order in which they would be sent. Empty if the action sends nothing.
@@ -79,7 +80,7 @@ async fn calls(tx: &mut Tx, operations: &[Operation]) -> Result<Plan> {
 /// The signer that would send an operation: its own lane, or else an active one that has the roles.
 fn signer(lanes: &[Lane], op: &Operation) -> Result<Address> {
     let rank = |lane: &&Lane| {
-        let may_act = lane.roles_in(op.offering_id.as_deref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
+        let may_act = lane.roles_in(op.offering_id.as_ref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
         (op.lane_id.as_ref() == Some(&lane.id), may_act, lane.mode == Mode::Active)
     };
     let none = || format!("The chain {} has no signer yet. Start a worker that has a key for it.", op.chain_id);

@@ -4,21 +4,35 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// Every held operation, and whether it was woken while it was held.
-#[derive(Clone, Debug, Default)]
-pub struct Held(Arc<Mutex<HashMap<String, bool>>>);
+use muniment_domain::id::{Id, of};
+
+/// Everything of one kind that is held, and whether it was woken while it was held.
+#[derive(Debug)]
+pub struct Held<K = of::Operation>(Arc<Mutex<HashMap<Id<K>, bool>>>);
 
 /// One held operation. Dropping it frees the operation, also after a panic.
 #[derive(Debug)]
-pub struct Hold {
-    id: String,
-    held: Held,
+pub struct Hold<K = of::Operation> {
+    id: Id<K>,
+    held: Held<K>,
     over: bool,
 }
 
-impl Held {
+impl<K> Clone for Held<K> {
+    fn clone(&self) -> Self {
+        Self(self.0.clone())
+    }
+}
+
+impl<K> Default for Held<K> {
+    fn default() -> Self {
+        Self(Arc::default())
+    }
+}
+
+impl<K> Held<K> {
     /// Holds an operation. If this process already holds it, the wake is remembered there.
-    pub fn wake(&self, id: &str) -> Option<Hold> {
+    pub fn wake(&self, id: &Id<K>) -> Option<Hold<K>> {
         let mut ids = self.ids();
         match ids.get_mut(id) {
             Some(woken) => {
@@ -26,19 +40,19 @@ impl Held {
                 None
             }
             None => {
-                ids.insert(id.to_owned(), false);
-                Some(Hold { id: id.to_owned(), held: self.clone(), over: false })
+                ids.insert(id.clone(), false);
+                Some(Hold { id: id.clone(), held: self.clone(), over: false })
             }
         }
     }
 
     /// Holds an operation, if this process does not hold it yet.
-    pub fn hold(&self, id: &str) -> Option<Hold> {
+    pub fn hold(&self, id: &Id<K>) -> Option<Hold<K>> {
         if self.contains(id) { None } else { self.wake(id) }
     }
 
     /// Whether this process holds it.
-    pub fn contains(&self, id: &str) -> bool {
+    pub fn contains(&self, id: &Id<K>) -> bool {
         self.ids().contains_key(id)
     }
 
@@ -47,14 +61,14 @@ impl Held {
         self.ids().len()
     }
 
-    fn ids(&self) -> MutexGuard<'_, HashMap<String, bool>> {
+    fn ids(&self) -> MutexGuard<'_, HashMap<Id<K>, bool>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Hold {
+impl<K> Hold<K> {
     /// The operation id.
-    pub fn id(&self) -> &str {
+    pub const fn id(&self) -> &Id<K> {
         &self.id
     }
 
@@ -73,7 +87,7 @@ impl Hold {
     }
 }
 
-impl Drop for Hold {
+impl<K> Drop for Hold<K> {
     fn drop(&mut self) {
         if !self.over {
             self.held.ids().remove(&self.id);
@@ -87,16 +101,16 @@ mod tests {
 
     #[test]
     fn a_wake_during_a_move_causes_exactly_one_more_move() {
-        let held = Held::default();
-        let first = held.wake("op_1").unwrap();
-        assert!(held.wake("op_1").is_none() && held.wake("op_1").is_none());
+        let held: Held = Held::default();
+        let first = held.wake(&"op_1".into()).unwrap();
+        assert!(held.wake(&"op_1".into()).is_none() && held.wake(&"op_1".into()).is_none());
         let again = first.end().unwrap();
         assert_eq!(held.count(), 1);
-        assert!(held.hold("op_1").is_none(), "a search for work is not a wake");
+        assert!(held.hold(&"op_1".into()).is_none(), "a search for work is not a wake");
         assert!(again.end().is_none());
         assert_eq!(held.count(), 0);
-        let next = held.wake("op_1").unwrap();
+        let next = held.wake(&"op_1".into()).unwrap();
         drop(next);
-        assert!(held.wake("op_1").is_some(), "dropping it releases the operation");
+        assert!(held.wake(&"op_1".into()).is_some(), "dropping it releases the operation");
     }
 }

@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::point::Point;
 use muniment_domain::{Result, operation};
 use tokio::sync::mpsc;
@@ -40,10 +41,13 @@ impl Intake {
 
     /// Returns when the wake is handed over: a job of the queue does not wait for a chain. The row has its next time, so a wake that is lost
     /// with the process is made up for by the sweep.
-    pub async fn wake(&self, operation_id: &str) {
+    pub async fn wake(&self, operation_id: &OperationId) {
         let Some(hold) = self.held.wake(operation_id) else { return };
         if self.wakes.send(hold).await.is_err() {
-            tracing::warn!(operation.id = operation_id, "the intake has ended; the sweep wakes the operation again");
+            tracing::warn!(
+                operation.id = operation_id.as_str(),
+                "the intake has ended; the sweep wakes the operation again"
+            );
         }
     }
 }
@@ -54,7 +58,7 @@ async fn route(engine: Engine, submitters: Submitters, mut receiver: mpsc::Recei
     let mut chains: HashMap<i64, mpsc::Sender<Hold>> = HashMap::new();
     while receiver.recv_many(&mut holds, WAITING_MAX).await > 0 {
         let woken = std::mem::take(&mut holds);
-        let chain_of: HashMap<String, i64> = match chains_of(&engine, &woken).await {
+        let chain_of: HashMap<OperationId, i64> = match chains_of(&engine, &woken).await {
             Ok(found) => found.into_iter().collect(),
             Err(error) => {
                 tracing::error!("{} wakes are left to the sweep: {error}", woken.len());
@@ -85,8 +89,8 @@ async fn route(engine: Engine, submitters: Submitters, mut receiver: mpsc::Recei
     while intakes.join_next().await.is_some() {}
 }
 
-async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(String, i64)>> {
-    let ids: Vec<&str> = woken.iter().map(Hold::id).collect();
+async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(OperationId, i64)>> {
+    let ids: Vec<&OperationId> = woken.iter().map(Hold::id).collect();
     operation::chains(&mut engine.db.read().await?, &ids).await
 }
 
@@ -125,7 +129,7 @@ pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: V
 
 /// Makes one move of each. Returns the operations that were woken meanwhile: their rows may have been read before that wake's commit.
 async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
-    let ids: Vec<&str> = holds.iter().map(Hold::id).collect();
+    let ids: Vec<&OperationId> = holds.iter().map(Hold::id).collect();
     let mut moved = match together(engine, submitters, &ids).await {
         Ok(moved) => moved,
         // One that fails must not stop the others.
@@ -134,13 +138,13 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
             for id in &ids {
                 match together(engine, submitters, &[id]).await {
                     Ok(one) => moved.extend(one),
-                    Err(why) => tracing::error!(operation.id = id, "the move is made again later: {why}"),
+                    Err(why) => tracing::error!(operation.id = id.as_str(), "the move is made again later: {why}"),
                 }
             }
             moved
         }
         Err(why) => {
-            tracing::error!(operation.id = ids[0], "the move is made again later: {why}");
+            tracing::error!(operation.id = ids[0].as_str(), "the move is made again later: {why}");
             return Vec::new();
         }
     };
@@ -152,7 +156,9 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
                 left = true;
                 again.extend(hold.end());
             }
-            Some(Err(error)) => tracing::error!(operation.id = hold.id(), "the move is made again later: {error}"),
+            Some(Err(error)) => {
+                tracing::error!(operation.id = hold.id().as_str(), "the move is made again later: {error}")
+            }
             // It waits for room, or no move is due.
             None => {
                 left = true;
@@ -167,10 +173,14 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
     again
 }
 
-type Moved = HashMap<String, Result<Next>>;
+type Moved = HashMap<OperationId, Result<Next>>;
 
-async fn together(engine: &Engine, submitters: &Submitters, ids: &[&str]) -> std::result::Result<Moved, String> {
-    let spare = |lane_id: &str| submitters.spare(lane_id);
+async fn together(
+    engine: &Engine,
+    submitters: &Submitters,
+    ids: &[&OperationId],
+) -> std::result::Result<Moved, String> {
+    let spare = |lane_id: &LaneId| submitters.spare(lane_id);
     let moved = job::attempt(advance::advance_all(engine, ids, &spare)).await?;
     Ok(moved.into_iter().collect())
 }

@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use futures::FutureExt;
 use muniment_domain::Result;
-use muniment_domain::id::has_prefix;
 use tokio::time::timeout;
 
 use crate::engine::Engine;
@@ -24,7 +23,7 @@ pub async fn attempt<T>(moves: impl Future<Output = Result<T>>) -> std::result::
 
 /// Runs the job of an id. If it fails, the sweep finds the row again.
 pub async fn run(engine: &Engine, id: &str) {
-    let Some(job) = engine.platform.jobs.iter().find(|job| has_prefix(id, job.prefix)) else {
+    let Some(job) = engine.platform.jobs.iter().find(|job| (job.of)(id)) else {
         return tracing::error!(job.id = id, "a wake with an unknown kind of id was dropped");
     };
     if let Err(why) = attempt((job.run)(engine, id)).await {

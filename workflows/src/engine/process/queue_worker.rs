@@ -11,6 +11,7 @@ use apalis_sqlite::SqliteStorage;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::db::{Db, Pools};
+use muniment_domain::id::of;
 use muniment_domain::{Error, Result};
 use serde_json::Value;
 use tokio::sync::Notify;
@@ -105,7 +106,7 @@ impl QueueWorker {
 
     fn monitor(&self) -> Monitor {
         let db = self.db.clone();
-        let own = format!("{}-{}-{}", self.holder, self.queue, db.ids().new_id("run", db.clock().now()));
+        let own = format!("{}-{}-{}", self.holder, self.queue, db.ids().new_id::<of::WorkerRun>(db.clock().now()));
         let (handle, concurrency) = (self.handle.clone(), self.concurrency.max(1));
         match db.pools().clone() {
             Pools::Sqlite { write, .. } => {

@@ -14,6 +14,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::Result;
 use muniment_domain::attempt::{Attempt, SendAnswer};
+use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::operation::WAITS_FOR_LANE;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::sleep;
@@ -48,7 +49,7 @@ pub fn in_flight_max(network: &Network) -> i64 {
 pub struct Submitter {
     engine: Engine,
     chain_id: i64,
-    lane_id: String,
+    lane_id: LaneId,
     load: Arc<AtomicI64>,
     wants_more: Arc<Notify>,
     room: watch::Receiver<u64>,
@@ -56,7 +57,7 @@ pub struct Submitter {
     open: bool,
     /// Prepared steps, in the order of their arrival.
     waiting: Vec<Prepared>,
-    holds: HashMap<String, Hold>,
+    holds: HashMap<OperationId, Hold>,
     /// Answers that are not stored yet. They are not urgent.
     answers: Vec<SendAnswer>,
     noted: Last,
@@ -70,7 +71,7 @@ impl Submitter {
     pub fn new(
         engine: Engine,
         network: &Network,
-        lane_id: &str,
+        lane_id: &LaneId,
         (load, wants_more): (Arc<AtomicI64>, Arc<Notify>),
         send: fn(Sending) -> Sending,
     ) -> Self {
@@ -182,14 +183,14 @@ impl Submitter {
             Ok(stored) => stored,
             Err(error) => {
                 // Committed steps are followed and sent again. The sweep wakes the others.
-                tracing::error!(lane.id = self.lane_id, "a batch was not submitted: {error}");
+                tracing::error!(lane.id = self.lane_id.as_str(), "a batch was not submitted: {error}");
                 Stored::default()
             }
         };
         self.waiting = stored.rest;
         // Freed before the send, because the next block may already wake the next step.
-        let waiting: Vec<&str> = self.waiting.iter().map(|prepared| prepared.op.id.as_str()).collect();
-        self.holds.retain(|id, _| waiting.contains(&id.as_str()));
+        let waiting: Vec<&OperationId> = self.waiting.iter().map(|prepared| &prepared.op.id).collect();
+        self.holds.retain(|id, _| waiting.contains(&id));
         if self.waiting.len() < usize::try_from(in_flight_max(network)).unwrap_or(0) {
             self.wants_more.notify_one();
         }
@@ -225,14 +226,14 @@ impl Submitter {
             Err(error) => Err(error),
         };
         if let Err(error) = noted {
-            tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
+            tracing::error!(lane.id = self.lane_id.as_str(), "the answers to a send were not recorded: {error}");
         }
     }
 
     async fn note(&mut self, network: &Network) {
         let sent = Broadcast::taken(std::mem::take(&mut self.answers));
         if let Err(error) = send::record_answers(&self.engine, network, &sent).await {
-            tracing::error!(lane.id = self.lane_id, "the answers to a send were not recorded: {error}");
+            tracing::error!(lane.id = self.lane_id.as_str(), "the answers to a send were not recorded: {error}");
         }
     }
 
@@ -258,9 +259,9 @@ impl Submitter {
         if batch.is_empty() {
             return;
         }
-        let ids: Vec<String> = batch.iter().map(|prepared| prepared.op.id.clone()).collect();
+        let ids: Vec<OperationId> = batch.iter().map(|prepared| prepared.op.id.clone()).collect();
         if let Err(error) = submit::postpone(&self.engine, batch, WAITS_FOR_LANE).await {
-            tracing::error!(lane.id = self.lane_id, "parked operations are left to the sweep: {error}");
+            tracing::error!(lane.id = self.lane_id.as_str(), "parked operations are left to the sweep: {error}");
         }
         ids.iter().for_each(|id| drop(self.holds.remove(id)));
         self.wants_more.notify_one();

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures::FutureExt;
+use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 
@@ -36,8 +37,8 @@ impl Default for Spawn {
 pub struct Submitters {
     engine: Engine,
     spawn: Spawn,
-    lanes: Arc<Mutex<HashMap<String, Lane>>>,
-    loads: Arc<std::sync::Mutex<HashMap<String, Arc<AtomicI64>>>>,
+    lanes: Arc<Mutex<HashMap<LaneId, Lane>>>,
+    loads: Arc<std::sync::Mutex<HashMap<LaneId, Arc<AtomicI64>>>>,
     wants_more: Arc<HashMap<i64, Arc<Notify>>>,
     /// The operations that this process has in memory.
     pub held: Held,
@@ -76,7 +77,10 @@ impl Submitters {
         let sender = {
             let mut lanes = self.lanes.lock().await;
             if lanes.get(&prepared.lane_id).is_some_and(|lane| lane.sender.is_closed()) {
-                tracing::error!(lane.id = prepared.lane_id, "the submitter of a lane had ended and is started again");
+                tracing::error!(
+                    lane.id = prepared.lane_id.as_str(),
+                    "the submitter of a lane had ended and is started again"
+                );
                 lanes.remove(&prepared.lane_id);
             }
             let lane = lanes.entry(prepared.lane_id.clone()).or_insert_with(|| self.start(network, &prepared.lane_id));
@@ -87,7 +91,7 @@ impl Submitters {
         }
     }
 
-    fn start(&self, network: &Network, lane_id: &str) -> Lane {
+    fn start(&self, network: &Network, lane_id: &LaneId) -> Lane {
         let (sender, receiver) = mpsc::channel(self.engine.settings.sign_batch.max(1));
         let (chain_id, load) = (network.id(), self.load(lane_id));
         load.store(0, Ordering::Relaxed);
@@ -97,24 +101,24 @@ impl Submitters {
         Lane { chain_id, sender, load, task: (self.spawn.lane)(submitter, receiver) }
     }
 
-    fn load(&self, lane_id: &str) -> Arc<AtomicI64> {
+    fn load(&self, lane_id: &LaneId) -> Arc<AtomicI64> {
         let mut loads = self.loads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        loads.entry(lane_id.to_owned()).or_default().clone()
+        loads.entry(lane_id.clone()).or_default().clone()
     }
 
     /// How many steps a lane accepts beyond those in flight.
-    pub fn spare(&self, lane_id: &str) -> i64 {
+    pub fn spare(&self, lane_id: &LaneId) -> i64 {
         let most = self.engine.networks.values().map(in_flight_max).max().unwrap_or_default() * HELD_FULL_LANES;
         most - self.load(lane_id).load(Ordering::Relaxed)
     }
 
     /// How many operations the lanes of a chain can take from the table now: enough for the room of the next two blocks. Also returns the
     /// lanes that take none.
-    pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<String>) {
+    pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<LaneId>) {
         let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
         let (most, lanes) = (in_flight_max(network), self.lanes.lock().await);
         let of_chain = lanes.iter().filter(|(_, lane)| lane.chain_id == chain_id);
-        let known: Vec<(&String, i64)> = of_chain.map(|(id, lane)| (id, lane.load.load(Ordering::Relaxed))).collect();
+        let known: Vec<(&LaneId, i64)> = of_chain.map(|(id, lane)| (id, lane.load.load(Ordering::Relaxed))).collect();
         let idle = network.signers.len().saturating_sub(known.len());
         let wanted: i64 = known.iter().filter(|(_, load)| *load < most).map(|(_, load)| 2 * most - load).sum();
         let full = known.iter().filter(|(_, load)| *load >= most).map(|(id, _)| (*id).clone()).collect();

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use futures::FutureExt;
+use muniment_domain::id::OperationId;
 use muniment_domain::{Error, Result};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
@@ -71,8 +72,8 @@ fn work(engine: &Engine, intake: Intake, queue: &'static str) -> QueueWorker {
     let handle = move |id: String| {
         let (engine, intake) = (woken.clone(), intake.clone());
         let handled = async move {
-            match id.starts_with("op_") {
-                true => intake.wake(&id).await,
+            match OperationId::is_kind_of(&id) {
+                true => intake.wake(&id.into()).await,
                 false => job::run(&engine, &id).await,
             }
         };

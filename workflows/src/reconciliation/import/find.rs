@@ -16,6 +16,7 @@ use muniment_domain::acknowledgement::{self, WHOLE_CALL};
 use muniment_domain::contract::{self, Kind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Scope};
+use muniment_domain::id::{LaneId, OfferingId, SubscriptionId};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::subscription::{self, Candidate, Status};
 use muniment_domain::{Result, attempt, chain, claim, entitlement, offering, operation, step};
@@ -34,14 +35,14 @@ struct LaneFacts {
     factories: Vec<Address>,
     contracts: BTreeSet<Address>,
     /// The offering of each token.
-    tokens: BTreeMap<Address, String>,
+    tokens: BTreeMap<Address, OfferingId>,
     /// Each offering by the hash that the chain knows.
-    offerings: BTreeMap<B256, String>,
+    offerings: BTreeMap<B256, OfferingId>,
     acknowledged: BTreeSet<(B256, i64)>,
     strangers: Vec<B256>,
 }
 
-pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<UnknownCalls> {
+pub async fn find(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<UnknownCalls> {
     let mut known = load_known(engine, network, lane_id).await?;
     let lane = known.lane.clone();
     // A lane that was never in doubt has no unknown calls.
@@ -88,7 +89,7 @@ impl From<muniment_domain::Error> for SearchError {
     }
 }
 
-async fn load_known(engine: &Engine, network: &Network, lane_id: &str) -> Result<LaneFacts> {
+async fn load_known(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<LaneFacts> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     let last = chain::find(&mut tx, lane.chain_id).await?.map_or(0, |c| c.final_number);
@@ -169,7 +170,7 @@ async fn identify(
     tx: &mut Tx,
     known: &LaneFacts,
     mined: IncludedTransaction,
-    taken: &mut BTreeSet<String>,
+    taken: &mut BTreeSet<SubscriptionId>,
 ) -> Result<Call> {
     let target = mined.to.unwrap_or_default();
     let decoded = decode::decode(&mined.data);
@@ -219,10 +220,10 @@ async fn find_unpaid(tx: &mut Tx, known: &LaneFacts, mined: &IncludedTransaction
 async fn match_lines(
     tx: &mut Tx,
     known: &LaneFacts,
-    offering_id: &str,
+    offering_id: &OfferingId,
     hash: B256,
     page: &MintPage,
-    taken: &mut BTreeSet<String>,
+    taken: &mut BTreeSet<SubscriptionId>,
 ) -> Result<Vec<Match>> {
     let candidates = subscription::candidates(tx, offering_id).await?;
     let mut lines = Vec::with_capacity(page.lines.len());

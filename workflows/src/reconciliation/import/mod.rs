@@ -21,6 +21,7 @@ use muniment_activities::contract::line::Line;
 use muniment_activities::token::factory::Deployment;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::acknowledgement::{self, WHOLE_CALL};
+use muniment_domain::id::{EntitlementId, LaneId, OfferingId, OperationId, SubscriptionId};
 use muniment_domain::lane::{self, Lane};
 use muniment_domain::point::Point;
 use muniment_domain::{Code, Error, Result};
@@ -55,13 +56,13 @@ pub struct Call {
 #[derive(Clone, Debug)]
 pub enum Origin {
     /// This operation has exactly this call, and the engine will find it.
-    Awaited(String),
+    Awaited(OperationId),
     /// It deployed the token of this offering.
-    Deployment(String, Deployment),
+    Deployment(OfferingId, Deployment),
     /// It minted a page of this offering.
-    Page(String, MintPage, Vec<Match>),
+    Page(OfferingId, MintPage, Vec<Match>),
     /// It paid these entitlements. They are unpaid here, so they would be paid twice.
-    Paid(Vec<String>),
+    Paid(Vec<EntitlementId>),
     /// It matches nothing of the platform. The flag tells whether a person acknowledged it.
     Unmatched(bool),
 }
@@ -79,9 +80,9 @@ pub struct Match {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Subscription {
     /// This subscription.
-    Fits(String),
+    Fits(SubscriptionId),
     /// This subscription, which is in another unfinished operation.
-    Held(String, String),
+    Held(SubscriptionId, OperationId),
     /// No accepted subscription matches. The flag tells whether a person acknowledged it.
     Missing(bool),
 }
@@ -140,7 +141,7 @@ impl Match {
     /// The subscription, as text.
     pub fn in_words(&self) -> String {
         match &self.subscription {
-            Subscription::Fits(id) => id.clone(),
+            Subscription::Fits(id) => id.to_string(),
             Subscription::Held(id, operation) => format!("{id} is in {operation}: cancel that first"),
             Subscription::Missing(true) => "no accepted subscription, acknowledged".to_owned(),
             Subscription::Missing(false) => "no accepted subscription".to_owned(),
@@ -159,19 +160,19 @@ pub fn parse_name(name: &str) -> Option<(B256, Option<usize>)> {
 }
 
 /// The chain of a lane, if this process is connected to it.
-pub async fn network_of<'a>(engine: &'a Engine, lane_id: &str) -> Result<&'a Network> {
+pub async fn network_of<'a>(engine: &'a Engine, lane_id: &LaneId) -> Result<&'a Network> {
     let chain_id = lane::find(&mut engine.db.read().await?, lane_id).await?.chain_id;
     let unknown = || Error::refused(Code::UnknownChain, format!("Chain {chain_id} is not configured here."));
     engine.network(chain_id).ok_or_else(unknown)
 }
 
 /// Finds calls of the lane's key on the chain that this database does not know. Changes nothing.
-pub async fn find(engine: &Engine, network: &Network, lane_id: &str) -> Result<UnknownCalls> {
+pub async fn find(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<UnknownCalls> {
     find::find(engine, network, lane_id).await
 }
 
 /// Imports every importable call as a confirmed operation, each in its own commit. Returns the ids.
-pub async fn apply(engine: &Engine, network: &Network, lane_id: &str, actor: &str) -> Result<Vec<String>> {
+pub async fn apply(engine: &Engine, network: &Network, lane_id: &LaneId, actor: &str) -> Result<Vec<OperationId>> {
     let mut written = Vec::new();
     let mut tried = BTreeSet::new();
     loop {
@@ -187,7 +188,7 @@ pub async fn apply(engine: &Engine, network: &Network, lane_id: &str, actor: &st
 pub async fn acknowledge(
     engine: &Engine,
     network: &Network,
-    lane_id: &str,
+    lane_id: &LaneId,
     names: &[(B256, Option<usize>)],
     actor: &str,
 ) -> Result<()> {

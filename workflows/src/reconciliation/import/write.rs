@@ -3,6 +3,7 @@
 use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::contract::operation::payload_hash;
 use muniment_domain::column::{Dec, Hex};
+use muniment_domain::id::OperationId;
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, Move, NewOperation, NewStep};
 use muniment_domain::operation_item::{self, Item};
@@ -23,7 +24,7 @@ const REASON: &str = "imported after a restore";
 
 /// Stores the operation with its step, items and history, and settles it, in one commit. A second import of the same transaction is refused
 /// by its claim.
-pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call, actor: &str) -> Result<String> {
+pub async fn write(engine: &Engine, network: &Network, lane: &Lane, call: &Call, actor: &str) -> Result<OperationId> {
     let receipt = proof(network, call).await?;
     read_events(engine, network, &receipt).await?;
     let hash = call.mined.hash;
@@ -112,7 +113,7 @@ fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOpera
     Ok(NewOperation {
         kind,
         subject_type: "offering",
-        subject_id: offering_id.clone(),
+        subject_id: offering_id.to_string(),
         offering_id: Some(offering_id.clone()),
         batch: None,
         chain_id: network.id(),
@@ -129,9 +130,11 @@ fn new_operation(network: &Network, call: &Call, actor: &str) -> Result<NewOpera
 fn items(call: &Call) -> Vec<Item> {
     let Origin::Page(_, _, lines) = &call.origin else { return Vec::new() };
     let item = |l: &Match| match &l.subscription {
-        Subscription::Fits(id) => {
-            Some(Item { subject_id: id.clone(), wallet_address: Hex(l.line.holder()), quantity: Dec(l.line.units()) })
-        }
+        Subscription::Fits(id) => Some(Item {
+            subject_id: id.to_string(),
+            wallet_address: Hex(l.line.holder()),
+            quantity: Dec(l.line.units()),
+        }),
         Subscription::Held(..) | Subscription::Missing(_) => None,
     };
     lines.iter().filter_map(item).collect()
