@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
-use crate::id::OperationId;
+use crate::id::{Id, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -18,6 +18,13 @@ pub struct Item {
     pub subject_id: String,
     pub wallet_address: Hex<Address>,
     pub quantity: Dec<u128>,
+}
+
+impl Item {
+    /// The id of its subject, which the kind of operation makes an id of that kind.
+    pub fn subject<K>(&self) -> Id<K> {
+        self.subject_id.as_str().into()
+    }
 }
 
 /// Stores the items of an operation. If one of them is in another live operation, the caller must not commit.

@@ -108,13 +108,13 @@ impl Form for NewKeyRequest {
 
 impl ChangeRequest for NewKeyRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        api_key::check_limit(tx, &by.actor.as_str().into(), KEYS_MAX).await?;
+        api_key::check_limit(tx, &by.user_id(), KEYS_MAX).await?;
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
         let expires_at = self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0);
         if self.of_platform {
             let action = Action::CreateApiKey(Request {
-                user_id: by.actor.as_str().into(),
+                user_id: by.user_id(),
                 name: self.name.trim().to_owned(),
                 scopes,
                 allowed_cidrs: self.allowed_cidrs.clone(),
@@ -124,7 +124,7 @@ impl ChangeRequest for NewKeyRequest {
             return approval::ask(app, tx, action, &by).await;
         }
         let new = New {
-            user_id: &by.actor.as_str().into(),
+            user_id: &by.user_id(),
             name: self.name.trim(),
             scopes: &scopes.join(" "),
             allowed_cidrs: &self.allowed_cidrs.join(" "),
@@ -246,7 +246,7 @@ impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
-        let staff = user::find(tx, &by.actor.as_str().into()).await?.roles.is_staff();
+        let staff = user::find(tx, &by.user_id()).await?.roles.is_staff();
         let new = New {
             user_id: &old.user_id,
             name: &old.name,

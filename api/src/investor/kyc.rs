@@ -168,7 +168,7 @@ impl Form for Papers {
 
 impl ChangeRequest for Papers {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let owner = of_user(tx, &by.actor.as_str().into()).await?.id;
+        let owner = of_user(tx, &by.user_id()).await?.id;
         let sealed = self.data.as_ref().map(|data| sealed(app, &owner, data)).transpose()?;
         let new = NewCase {
             level: self.level,

@@ -168,7 +168,7 @@ impl Form for Named {
 
 impl ChangeRequest for Named {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
-        let i = investor::of_user(tx, &by.actor.as_str().into()).await?;
+        let i = investor::of_user(tx, &by.user_id()).await?;
         let claim = Claim {
             investor_id: &i.id,
             address: self.address.0,

@@ -151,7 +151,7 @@ mod tests {
 
     fn lane() -> Lane {
         Lane {
-            id: String::new().into(),
+            id: LaneId::default(),
             chain_id: 1,
             signer: Hex(Address::ZERO),
             next_nonce: 9,
@@ -177,7 +177,7 @@ mod tests {
         let (signed_at, sent_at) = (NOW, Some(NOW - Duration::seconds(sent_seconds_ago)));
         let ours = Signed {
             nonce,
-            operation_id: String::new().into(),
+            operation_id: OperationId::default(),
             transactions: 1,
             signed_at,
             sent_at,

@@ -58,7 +58,7 @@ pub async fn read(State(app): State<App>, Path(id): Path<OfferingId>, uri: Uri) 
     let (_, chosen) = mint::evaluate(&mut tx, &offering, &request).await?;
     let amount = |minor: i64| Amount(Money::from_minor(minor));
     let line = |(item, minor): (&Item, &i64)| Line {
-        subscription_id: item.subject_id.as_str().into(),
+        subscription_id: item.subject(),
         wallet_address: Typed(item.wallet_address.0),
         base_units: item.quantity.to_string(),
         amount: amount(*minor),

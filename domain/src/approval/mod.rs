@@ -15,7 +15,7 @@ pub use list::{Filter, executed, find, find_visible, list, not_found, of_operati
 pub use state::{Move, Status};
 
 use crate::db::{Tx, expect_updated};
-use crate::id::{ApprovalId, BatchId, OfferingId, OperationId, of};
+use crate::id::{ApprovalId, BatchId, Id, OfferingId, OperationId, of};
 use crate::recorder::Facts;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Code, Error, Result, canonical, event};
@@ -77,6 +77,11 @@ pub struct NewApproval {
 }
 
 impl Approval {
+    /// The id of its subject, which the action makes an id of that kind.
+    pub fn subject<K>(&self) -> Id<K> {
+        self.subject_id.as_str().into()
+    }
+
     /// Returns the payload after checking it against its stored hash, so that exactly the requested payload is executed.
     pub fn verified_payload(&self) -> Result<Value> {
         let changed = || {

@@ -25,6 +25,11 @@ pub trait IdKind {
 }
 
 /// The id of a thing of one kind: a TypeID. What comes from outside is not checked before [`Id::check`].
+///
+/// ```compile_fail,E0308
+/// use muniment_domain::id::{OfferingId, OperationId};
+/// let operation: OperationId = OfferingId::from("off_01jc8yq3k5e9v8w2m4n6p7r9st");
+/// ```
 pub struct Id<K> {
     text: String,
     kind: PhantomData<fn() -> K>,

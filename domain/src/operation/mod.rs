@@ -32,7 +32,7 @@ pub use transition::{resolve, save, transition};
 
 use crate::Error;
 use crate::column::{Dec, Hex};
-use crate::id::{BatchId, LaneId, OfferingId, OperationId};
+use crate::id::{BatchId, Id, LaneId, OfferingId, OperationId};
 pub use crate::step::UNREADABLE;
 
 crate::words! {
@@ -118,6 +118,11 @@ impl Operation {
     /// Whether an operator must act.
     pub fn needs_attention(&self) -> bool {
         self.status.needs_operator() && self.resolution.is_none()
+    }
+
+    /// The id of its subject, which the kind of operation makes an id of that kind.
+    pub fn subject<K>(&self) -> Id<K> {
+        self.subject_id.as_str().into()
     }
 
     /// The error for a request that the operation does not allow now.

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::Endpoint;
 use crate::db::{Tx, expect_updated};
-use crate::id::EndpointId;
+use crate::id::{EndpointId, SecretId};
 use crate::sql::sql;
 use crate::{Result, event};
 
@@ -12,7 +12,7 @@ use crate::{Result, event};
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Secret {
-    pub id: String,
+    pub id: SecretId,
     pub endpoint_id: EndpointId,
     pub secret_sealed: String,
     /// When it stops signing; none for the newest.
@@ -21,7 +21,7 @@ pub struct Secret {
 }
 
 /// Stores a secret.
-pub async fn insert(tx: &mut Tx, id: &str, endpoint_id: &EndpointId, sealed: &str) -> Result<()> {
+pub async fn insert(tx: &mut Tx, id: &SecretId, endpoint_id: &EndpointId, sealed: &str) -> Result<()> {
     let now = tx.now();
     sql("insert into webhook_secrets (id, endpoint_id, secret_sealed, created_at) values ($1, $2, $3, $4)")
         .bind((id, endpoint_id, sealed, now))
@@ -32,7 +32,7 @@ pub async fn insert(tx: &mut Tx, id: &str, endpoint_id: &EndpointId, sealed: &st
 
 /// Adds a new secret; the present one signs until `until`, and an older one is deleted. Of two parallel rotations of one version one
 /// succeeds: otherwise a secret without an expiry would remain.
-pub async fn rotate(tx: &mut Tx, endpoint: &Endpoint, id: &str, sealed: &str, until: DateTime<Utc>) -> Result<()> {
+pub async fn rotate(tx: &mut Tx, endpoint: &Endpoint, id: &SecretId, sealed: &str, until: DateTime<Utc>) -> Result<()> {
     let (now, version) = (tx.now(), endpoint.version + 1);
     let rows = sql("update webhook_endpoints set version = $3, updated_at = $4 where id = $1 and version = $2")
         .bind((&endpoint.id, endpoint.version, version, now))

@@ -70,7 +70,7 @@ pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bo
     if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
         return Ok(false);
     }
-    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(tx, &op.subject()).await?;
     let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id::<of::Batch>());
     let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, AllowanceState::Granted);
     if waits {

@@ -151,7 +151,7 @@ pub async fn agree(tx: &mut Tx, list: &PayoutList, by: &Requester) -> Result<()>
 /// Locks the distribution of an approval. Every change of both locks the distribution first, so that two of them cannot deadlock.
 pub async fn lock_distribution_of(tx: &mut Tx, a: &Approval) -> Result<()> {
     if a.subject_type == "distribution" {
-        distribution::lock_row(tx, &a.subject_id.as_str().into()).await?;
+        distribution::lock_row(tx, &a.subject()).await?;
     }
     Ok(())
 }
@@ -171,7 +171,7 @@ pub async fn lapse(tx: &mut Tx, a: &Approval, actor: &str) -> Result<()> {
     if a.subject_type != "distribution" {
         return Ok(());
     }
-    let mut d = distribution::find(tx, &Scope::All, &a.subject_id.as_str().into()).await?;
+    let mut d = distribution::find(tx, &Scope::All, &a.subject()).await?;
     if d.status != Status::AwaitingApproval || d.approval_id.as_deref() != Some(a.id.as_str()) {
         return Ok(());
     }

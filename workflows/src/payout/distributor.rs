@@ -64,7 +64,7 @@ fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines:
 
 /// Stores the declared report, when the declaration is final.
 pub async fn settle_audit(tx: &mut Tx, op: &Operation, report: B256, tx_hash: B256) -> Result<()> {
-    let mut d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let mut d = distribution::lock_row(tx, &op.subject()).await?;
     d.audit_report_sha256 = Some(Hex(report));
     d.audit_tx_hash = Some(Hex(tx_hash));
     distribution::save(tx, &mut d).await?;

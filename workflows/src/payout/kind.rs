@@ -85,7 +85,7 @@ impl OperationKind for DirectPayout {
     }
 
     fn ended_by(&self, op: &Operation) -> Option<String> {
-        Some(reclaim::key(&op.subject_id.as_str().into()))
+        Some(reclaim::key(&op.subject()))
     }
 
     fn waits_for<'a>(
@@ -167,7 +167,7 @@ impl OperationKind for DistributorPayout {
     }
 
     fn ended_by(&self, op: &Operation) -> Option<String> {
-        Some(reclaim::key(&op.subject_id.as_str().into()))
+        Some(reclaim::key(&op.subject()))
     }
 
     /// The distributor itself refuses to execute a call twice, and its events name the call.
@@ -207,7 +207,7 @@ impl OperationKind for AuditDeclaration {
     }
 
     fn ended_by(&self, op: &Operation) -> Option<String> {
-        Some(reclaim::key(&op.subject_id.as_str().into()))
+        Some(reclaim::key(&op.subject()))
     }
 }
 
@@ -265,7 +265,7 @@ impl LinesPaid {
     /// Why these lines are not the ones that are due: each must still be this operation's and unpaid, for exactly its units, and paid to
     /// the holder that the call names or to its successor.
     async fn not_due(&self, tx: &mut Tx, op: &Operation, step: &Step) -> Result<Option<String>> {
-        let d = distribution::find(tx, &Scope::All, &op.subject_id.as_str().into()).await?;
+        let d = distribution::find(tx, &Scope::All, &op.subject()).await?;
         let list = entitlement::of_operation(tx, &op.id).await?;
         let mut due = Vec::with_capacity(self.outcomes.len());
         for (line, _) in (self.first..).zip(&self.outcomes) {

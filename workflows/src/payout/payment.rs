@@ -224,7 +224,7 @@ pub async fn settle(
     tx_hash: B256,
     block_number: i64,
 ) -> Result<()> {
-    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(tx, &op.subject()).await?;
     let kept = |(line, outcome): (i64, &LineOutcome)| match outcome {
         LineOutcome::Paid(_) => None,
         LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
@@ -246,7 +246,7 @@ pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Resul
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(tx, &op.subject()).await?;
     for (first_line, (holder, said)) in (0i64..).zip(&short.lines) {
         match said {
             LineTransfer::Exact => {
@@ -269,7 +269,7 @@ pub async fn give_up(tx: &mut Tx, op: &Operation) -> Result<()> {
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
-    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(tx, &op.subject()).await?;
     if !withheld::give_up(tx, op).await? {
         entitlement::fail(tx, &op.id).await?;
     }

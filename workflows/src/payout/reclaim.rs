@@ -99,7 +99,7 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
 
 /// Resolves the failed operation when the return of the money is final. Its unpaid holders can be paid by a reissue.
 pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
-    let d = distribution::lock_row(tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(tx, &op.subject()).await?;
     let ended: OperationId = crate::engine::effect::payload(op, "ends")?;
     let mut ended = operation::find(tx, &ended).await?;
     if ended.status.is_live() {

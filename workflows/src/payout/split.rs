@@ -136,7 +136,7 @@ impl FailingPayees {
 async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
     let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
-    let d = distribution::lock_row(&mut tx, &op.subject_id.as_str().into()).await?;
+    let d = distribution::lock_row(&mut tx, &op.subject()).await?;
     let list = entitlement::of_operation(&mut tx, &op.id).await?;
     let lines = direct::page_of(&step.calldata).map_or(0, |page| page.lines.len());
     if list.len() != lines {

@@ -166,7 +166,7 @@ async fn checks(
 
 /// The investor of a request: the caller, or the one that an operator names together with a signed consent.
 async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<InvestorId> {
-    let own = principal::investor_of(tx, &by.actor.as_str().into()).await?;
+    let own = principal::investor_of(tx, &by.user_id()).await?;
     let on_behalf = |pointer, named: bool| {
         let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
         if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }

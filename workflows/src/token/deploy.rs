@@ -214,7 +214,7 @@ fn read(pointer: &'static str, text: &str) -> Result<u128> {
 /// Stores the tokens of offerings of a chain when their deployments are final, and starts their operation numbers.
 pub async fn settle(tx: &mut Tx, final_ones: &[(&Operation, Address, Inclusion)]) -> Result<()> {
     let Some((first, ..)) = final_ones.first() else { return Ok(()) };
-    let ids: Vec<OfferingId> = final_ones.iter().map(|(op, ..)| op.subject_id.as_str().into()).collect();
+    let ids: Vec<OfferingId> = final_ones.iter().map(|(op, ..)| op.subject()).collect();
     let offerings = offering::find_all(tx, &ids.iter().collect::<Vec<_>>()).await?;
     let terms = final_ones.iter().zip(&offerings).map(|((op, ..), offering)| new_token(op, offering));
     let tokens = terms.collect::<Result<Vec<_>>>()?;

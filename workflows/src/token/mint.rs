@@ -191,7 +191,7 @@ async fn accept(
     chosen: Selection,
     by: &Requester,
 ) -> Result<Accepted> {
-    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject_id.as_str().into()).collect();
+    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject()).collect();
     subscription::store_mint_checks(tx, &ids.iter().collect::<Vec<_>>(), &chosen.checks).await?;
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
@@ -211,9 +211,7 @@ async fn accept(
     let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
     for (operation, lines) in operations.into_iter().zip(pages) {
         queue::first_wake(tx, &operation).await?;
-        accepted
-            .pages
-            .push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject_id.as_str().into()).collect() });
+        accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject()).collect() });
     }
     Ok(accepted)
 }
@@ -354,9 +352,9 @@ pub async fn settle(tx: &mut Tx, op: &Operation, page: &MintPage, tx_hash: B256,
     // A step settles only its own page, because an operation with several pages has the items of all of them.
     let on_page = |i: &Item| page.lines.iter().any(|l| (l.holder(), l.units()) == (i.wallet_address.0, i.quantity.0));
     let items: Vec<Item> = operation_item::of_operation(tx, &op.id).await?.into_iter().filter(on_page).collect();
-    let offering = offering::find(tx, &op.subject_id.as_str().into()).await?;
+    let offering = offering::find(tx, &op.subject()).await?;
     let currency = &offering.currency;
     let minted = FinalMint { operation_id: &op.id, tx_hash, block_number, lock_release_at, currency };
-    let ids: Vec<SubscriptionId> = items.iter().map(|item| item.subject_id.as_str().into()).collect();
+    let ids: Vec<SubscriptionId> = items.iter().map(|item| item.subject()).collect();
     subscription::set_minted(tx, &ids.iter().collect::<Vec<_>>(), &minted).await
 }

@@ -52,7 +52,7 @@ impl MintList {
     /// The list of the current selection.
     pub fn bind(offering: &Offering, release_at: Option<DateTime<Utc>>, chosen: &mint::Selection) -> Self {
         let line = |(item, amount): (&Item, &i64)| ListLine {
-            subscription_id: item.subject_id.as_str().into(),
+            subscription_id: item.subject(),
             wallet_address: item.wallet_address.0,
             quantity: item.quantity.to_string(),
             amount: Money::from_minor(*amount),

@@ -3,7 +3,6 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use muniment_domain::id::OperationId;
 use serde::Deserialize;
 
 use super::Lane;
@@ -26,7 +25,7 @@ pub struct Nonces {
 struct Nonce {
     nonce: i64,
     state: String,
-    operation_id: Option<OperationId>,
+    operation_id: Option<String>,
     transactions: i64,
     signed_at: Option<DateTime<Utc>>,
     foreign_tx_hash: Option<String>,
@@ -66,7 +65,7 @@ pub struct Lowest {
     /// Since when.
     pub signed_at: Option<DateTime<Utc>>,
     /// The operation.
-    pub operation_id: OperationId,
+    pub operation_id: String,
 }
 
 /// A cell.
