@@ -65,7 +65,8 @@ on_both_databases! {
         let (operator, receiver) = (staff(&api, &server).await, Receiver::start().await);
         let path = format!("{ENDPOINTS}/{}", endpoint(&operator, &receiver, json!(["operation.*"])).await.text("/id"));
         operation_event(&api, 1).await;
-        api.until("the first arrives", async || receiver.received().len() == 1).await;
+        // What arrived and is not recorded yet when the endpoint is disabled counts as missed, and is sent once more.
+        api.until("the first is delivered", async || api.count("webhook_deliveries where status = 'delivered'").await == 1).await;
         operator.change("PATCH", &path, Some(json!({ "status": "disabled" }))).await;
         operation_event(&api, 2).await;
         operation_event(&api, 3).await;
