@@ -37,10 +37,14 @@ kinds! {
     BulkId = Bulk "blk",
     /// A command of an operator to the engine.
     CommandId = Command "cmd",
-    /// A delivery of a webhook.
-    DeliveryId = Delivery "dlv",
+    /// A request of the console to the interface.
+    ConsoleRequestId = ConsoleRequest "con",
     /// One attempt of a delivery.
     DeliveryAttemptId = DeliveryAttempt "att",
+    /// A delivery of a webhook.
+    DeliveryId = Delivery "dlv",
+    /// A device that logged in before.
+    DeviceId = Device "dev",
     /// A distribution.
     DistributionId = Distribution "dist",
     /// A document, of an offering or of an investor.
@@ -55,6 +59,8 @@ kinds! {
     EventId = Event "evt",
     /// A process that holds leases.
     HolderId = Holder "holder",
+    /// A request over HTTP.
+    HttpRequestId = HttpRequest "req",
     /// An investor.
     InvestorId = Investor "inv",
     /// An issuer.
@@ -65,16 +71,6 @@ kinds! {
     KycDecisionId = KycDecision "kyd",
     /// A lane.
     LaneId = Lane "lan",
-    /// A request of the console to the interface.
-    ConsoleRequestId = ConsoleRequest "con",
-    /// A device that logged in before.
-    DeviceId = Device "dev",
-    /// A request over HTTP.
-    HttpRequestId = HttpRequest "req",
-    /// A secret of a webhook endpoint.
-    SecretId = Secret "whs",
-    /// An access token.
-    TokenId = Token "jti",
     /// An attempt to log in.
     LoginAttemptId = LoginAttempt "log",
     /// An offering.
@@ -85,20 +81,24 @@ kinds! {
     PaymentId = Payment "pay",
     /// A run of the reconciliation.
     RunId = Run "rec",
+    /// A secret of a webhook endpoint.
+    SecretId = Secret "whs",
     /// A session.
     SessionId = Session "ses",
     /// A subscription.
     SubscriptionId = Subscription "sub",
     /// A decision on withholding tax.
     TaxRateId = TaxRate "txd",
+    /// An access token.
+    TokenId = Token "jti",
     /// A user.
     UserId = User "usr",
     /// A wake of an operation in the queue.
     WakeId = Wake "wake",
-    /// A run of a worker of the queue.
-    WorkerRunId = WorkerRun "run",
-    /// A wallet.
-    WalletId = Wallet "wal",
     /// A challenge that a wallet signs.
     WalletChallengeId = WalletChallenge "chl",
+    /// A wallet.
+    WalletId = Wallet "wal",
+    /// A run of a worker of the queue.
+    WorkerRunId = WorkerRun "run",
 }
