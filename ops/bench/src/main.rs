@@ -29,6 +29,7 @@ mod payout;
 mod portal;
 mod portal_load;
 mod process;
+mod profile;
 mod reader;
 mod receivers;
 mod reconcile;

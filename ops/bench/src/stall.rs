@@ -18,6 +18,14 @@ pub struct Stall {
     text: String,
 }
 
+impl Stall {
+    /// The same, with something else that was seen.
+    pub fn with(mut self, seen: &str) -> Self {
+        self.text += seen;
+        self
+    }
+}
+
 impl fmt::Display for Stall {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)
@@ -59,11 +67,19 @@ pub async fn until(
                 format!("the node, whose head rested at {} for {rests} s", head.0)
             } else {
                 format!("{who}, with the head at {}", head.0)
-            };
+            } + &pool_of(rpc).await;
             return Err(Stall { by_node, text: format!("stall at {done} of {wanted}: it waited for {what}") });
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }
+}
+
+/// What waits in the node's pool, as text. A node that does not know the question adds nothing.
+async fn pool_of(rpc: &Rpc) -> String {
+    let Ok(status) = rpc.try_call("txpool_status", json!([])).await else { return String::new() };
+    let count = |of: &str| status[of].as_str().unwrap_or("0x0").trim_start_matches("0x").to_owned();
+    let [pending, queued] = ["pending", "queued"].map(|of| i64::from_str_radix(&count(of), 16).unwrap_or_default());
+    format!("; in its pool {pending} ready and {queued} behind a missing nonce")
 }
 
 async fn head_of(rpc: &Rpc) -> u64 {

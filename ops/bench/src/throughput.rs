@@ -14,6 +14,7 @@ use crate::installation::{Installation, Link};
 use crate::network::{LANES, Network};
 use crate::node::NodeKind;
 use crate::operation_cost::OperationCost;
+use crate::profile::Profile;
 use crate::recording_proxy::RecordingProxy;
 use crate::sample::{median, pace, since, spread};
 use crate::seed::Series;
@@ -24,7 +25,11 @@ const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_
 /// Steps whose transaction is with the node, or in a block that is not final.
 const WITH_THE_NODE: &str = "select count(*) from operation_steps where state in ('signed', 'included')";
 
-/// Two lines for each pair and each number of lanes: the rate, and what an operation costs.
+/// What a stalled run shows of the engine's steps.
+const STEPS: &str = "select cast(count(*) as text) || ' ' || state || coalesce(' from nonce ' || min(nonce), '') \
+    from operation_steps group by state order by state";
+
+/// Three lines for each pair and each number of lanes: the rate, what an operation costs, and where the processor's time goes.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
     let (count, rounds) = (arguments.either(1_000, 200), arguments.either(5, 2));
     for kind in &arguments.kinds {
@@ -51,7 +56,17 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
                 let on = format!("{}, {lanes} lane{}", pair(*engine, *kind), if lanes == 1 { "" } else { "s" });
                 let one = *alone.entry(table::engine(*engine)).or_insert(median(&runs.ours));
                 table.add(rate(on.clone(), lanes, one, &runs, &estimated));
-                table.add(cost(on, &runs, &calls(*engine, *kind, lanes, count).await));
+                let watched = watched_run(*engine, *kind, lanes, count).await;
+                table.add(cost(on.clone(), &runs, &watched.calls));
+                table.add(Line {
+                    row: "profile of the process",
+                    on,
+                    goal: "none: the first ten functions",
+                    result: watched.profile,
+                    baseline: "–".to_owned(),
+                    ratio: "–".to_owned(),
+                    met: None,
+                });
             }
         }
     }
@@ -165,11 +180,20 @@ async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) 
 async fn confirmed(site: &Installation, network: &Network, count: usize) -> Result<(), Stall> {
     let done = async || usize::try_from(site.view.confirmed().await).unwrap_or_default();
     let with_the_node = async || site.view.number(WITH_THE_NODE).await > 0;
-    stall::until(&network.node.rpc(), "the engine", count, done, with_the_node).await.map(drop)
+    match stall::until(&network.node.rpc(), "the engine", count, done, with_the_node).await {
+        Ok(_) => Ok(()),
+        Err(stall) => Err(stall.with(&format!("; steps: {}", site.view.texts(STEPS).await.join(", ")))),
+    }
 }
 
-/// The calls to the node, as text. They are counted in a run of their own, because the proxy slows it down.
-async fn calls(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> String {
+/// What a run shows that is watched.
+struct Watched {
+    calls: String,
+    profile: String,
+}
+
+/// The calls to the node, and the functions that used the processor. A run of its own, because the proxy and the samples slow it down.
+async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> Watched {
     let network = fresh(kind).await;
     let proxy = RecordingProxy::start(&network.node.url).await;
     let site = Installation::new(engine, count as u64, network.platform).await;
@@ -177,12 +201,16 @@ async fn calls(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> St
     let link = Link { url: &proxy.url, ..network.link(lanes) };
     let head = async || network.node.rpc().number("eth_blockNumber", json!([])).await;
     let from = head().await;
-    let (_binary, _) = site.start("worker", Some(&link)).await;
-    if let Err(stall) = confirmed(&site, &network, count).await {
-        return format!("calls to the node not counted: {stall}");
-    }
+    let (binary, _) = site.start("worker", Some(&link)).await;
+    let profile = Profile::of(binary.pid());
+    let done = confirmed(&site, &network, count).await;
     let (calls, blocks) = (proxy.traffic().calls.values().sum::<u64>() as f64, (head().await - from) as f64);
-    format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks)
+    drop(binary);
+    let calls = match done {
+        Ok(()) => format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks),
+        Err(stall) => format!("calls to the node not counted: {stall}"),
+    };
+    Watched { calls, profile: profile.text().await }
 }
 
 async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> Result<f64, Stall> {
