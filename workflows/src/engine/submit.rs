@@ -10,7 +10,6 @@ use muniment_activities::signer::policy::{Permit, PolicyGate};
 use muniment_activities::signer::transaction::{Signed, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
 use muniment_domain::column::{Dec, Hex};
-use muniment_domain::db::Tx;
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
@@ -74,26 +73,38 @@ pub async fn store(
         let lane = lane::find(&mut tx, lane_id).await?;
         let under_way = step::in_flight(&mut tx, lane_id).await?;
         let unfunded = attempt::is_unfunded(&mut tx, lane_id).await?;
-        // An operation that changed since its preparation would waste its nonce.
-        batch = unmoved(&mut tx, batch).await?;
         drop(tx);
         if lane.mode != Mode::Active || unfunded {
+            let now = versions(engine, &batch).await?;
+            drop_moved(&mut batch, now);
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
+        if most == 0 || batch.is_empty() {
+            let now = versions(engine, &batch).await?;
+            drop_moved(&mut batch, now);
+            return Ok(Stored::nothing(batch));
+        }
+        // Side by side, because the lane stands still until the last of them is answered.
+        let (gate, day, doubt, now) = futures::join!(
+            gate(engine, network, &batch),
+            payout_limit::today(engine, network, &batch),
+            chain_identity::signing_refusal(engine, network),
+            versions(engine, &batch),
+        );
+        let (gate, mut day, doubt) = (gate?, day?, doubt?);
+        drop_moved(&mut batch, now?);
+        if let Some(doubt) = doubt {
+            postpone(engine, batch, &doubt).await?;
+            return Ok(Stored::default());
+        }
         let rest = batch.split_off(batch.len().min(most));
         if batch.is_empty() {
             return Ok(Stored::nothing(rest));
         }
-        if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
-            batch.extend(rest);
-            postpone(engine, batch, &doubt).await?;
-            return Ok(Stored::default());
-        }
-        let mut day = payout_limit::today(engine, network, &batch).await?;
-        let (signed, refused) = sign(engine, network, &lane, batch, &mut day).await?;
+        let (signed, refused) = sign(engine, network, &lane, &gate, batch, &mut day).await?;
         for (prepared, failure) in refused {
             record(engine, prepared.op, failure).await?;
         }
@@ -153,12 +164,16 @@ pub fn unfunded(lane: &Lane) -> String {
     format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer.0)
 }
 
-async fn unmoved(tx: &mut Tx, mut batch: Vec<Prepared>) -> Result<Vec<Prepared>> {
+/// The versions of the operations now.
+async fn versions(engine: &Engine, batch: &[Prepared]) -> Result<HashMap<OperationId, i64>> {
     let ids: Vec<&OperationId> = batch.iter().map(|prepared| &prepared.op.id).collect();
-    let mut now: HashMap<OperationId, i64> = operation::versions(tx, &ids).await?.into_iter().collect();
+    Ok(operation::versions(&mut engine.db.read().await?, &ids).await?.into_iter().collect())
+}
+
+/// Drops operations that changed since their preparation: they would waste their nonces.
+fn drop_moved(batch: &mut Vec<Prepared>, mut now: HashMap<OperationId, i64>) {
     // Removed from the map, so that an operation that was prepared twice is signed once.
     batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
-    Ok(batch)
 }
 
 /// Keeps operations in their status, with the reason and the next time.
@@ -176,18 +191,23 @@ async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> 
 
 type SignedBatch = Vec<(Prepared, Attempt)>;
 
+/// The signing policy for the calls of these steps.
+async fn gate(engine: &Engine, network: &Network, batch: &[Prepared]) -> Result<PolicyGate> {
+    // An allowance names a contract that it does not call. The signing policy needs that contract too.
+    let named = |p: &Prepared| [Some(p.step.target.0), spender(&p.step.calldata)];
+    let targets: BTreeSet<Address> = batch.iter().flat_map(named).flatten().collect();
+    engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await
+}
+
 /// Signs for the lane's next nonces, in order. A step that cannot be signed is skipped, and the later ones get its nonce.
 async fn sign(
     engine: &Engine,
     network: &Network,
     lane: &Lane,
+    gate: &PolicyGate,
     batch: Vec<Prepared>,
     day: &mut Day,
 ) -> Result<(SignedBatch, Vec<(Prepared, Failure)>)> {
-    // An allowance names a contract that it does not call. The signing policy needs that contract too.
-    let named = |p: &Prepared| [Some(p.step.target.0), spender(&p.step.calldata)];
-    let targets: BTreeSet<Address> = batch.iter().flat_map(named).flatten().collect();
-    let gate = engine.gate(network, &targets.into_iter().collect::<Vec<_>>()).await?;
     let (mut signed, mut refused) = (Vec::with_capacity(batch.len()), Vec::new());
     for prepared in batch {
         if let Some(why) = changed(&prepared.op, &prepared.step) {
@@ -205,7 +225,7 @@ async fn sign(
             max_fee_per_gas: prepared.fees.max_fee_per_gas,
             max_priority_fee_per_gas: prepared.fees.max_priority_fee_per_gas,
         };
-        match sign_one(network, &gate, lane.signer.0, &transaction, day.spent(&transaction.data)).await {
+        match sign_one(network, gate, lane.signer.0, &transaction, day.spent(&transaction.data)).await {
             Ok(bytes) => {
                 day.add(&transaction.data);
                 let (op, position) = (&prepared.op, prepared.step.position);
