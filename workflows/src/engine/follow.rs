@@ -297,10 +297,14 @@ async fn commit(
         lane::note_foreign(&mut tx, foreign).await?;
     }
     let mut last = (cursor.final_number, cursor.final_hash.0);
-    if let Some((number, hash)) = announced
-        && chain::header(&mut tx, cursor.chain_id, number).await?.is_some_and(|ours| ours.hash.0 == hash)
-    {
-        last = (number, hash);
+    if let Some((number, hash)) = announced {
+        let ours = match headers.iter().find(|header| header.number == number) {
+            Some(header) => Some(header.hash.0),
+            None => chain::header(&mut tx, cursor.chain_id, number).await?.map(|header| header.hash.0),
+        };
+        if ours == Some(hash) {
+            last = (number, hash);
+        }
     }
     let head = match headers.last() {
         Some(newest) => (newest.number, newest.hash.0),
