@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const QUICK: Duration = Duration::from_millis(5);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
+/// The pause after receipts were settled. Under load those that become final meanwhile share the next commit.
+const GATHER: Duration = Duration::from_millis(40);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
@@ -40,15 +42,21 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     let mut renewed = Last::default();
     while !stop.is_cancelled() {
         let settled = limited("settling", TURN, settle_once(engine, network, &mut renewed)).await;
-        let pause = match settled {
+        let (gather, pause) = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
-            Ok(_) => SETTLE,
+            Ok(count) => (count > 0, SETTLE),
             Err(error) => {
                 tracing::error!(chain.id = network.id(), "final receipts are settled again in a second: {error}");
-                PAUSE
+                (false, PAUSE)
             }
         };
+        if gather {
+            tokio::select! {
+                () = stop.cancelled() => return,
+                () = sleep(GATHER) => {}
+            }
+        }
         tokio::select! {
             () = stop.cancelled() => return,
             () = network.followed.notified() => {}
