@@ -38,7 +38,7 @@ impl Profile {
             .arg(self.samples.path());
         let report = report.stdin(Stdio::null()).stderr(Stdio::null()).output().await;
         let report = report.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
-        let lines = report.lines().map(str::trim).filter(|line| line.ends_with(|last: char| !last.is_whitespace()));
+        let lines = report.lines().map(str::trim).filter(|line| !line.is_empty());
         let first: Vec<String> = lines.take(FIRST).map(named).collect();
         if first.is_empty() { "no profile: no samples were taken".to_owned() } else { first.join("; ") }
     }
