@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
 
-pub use change::{illegal_move, save, transition};
+pub use change::{differ, illegal_move, save, transition};
 use choice::{IssuancePolicy, KycRequirement, PaymentMethods, Template, Visibility};
 pub use list::{
     Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,

@@ -60,7 +60,7 @@ pub async fn change(
             return Err(Error::illegal(detail, status.as_str(), status.requests()));
         }
     }
-    if changed.is_empty() && before.cover_image_url == o.cover_image_url {
+    if !offering::differ(&before, &o) {
         return Ok(before);
     }
     terms::check(&o, tx.now())?;
