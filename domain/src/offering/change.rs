@@ -59,12 +59,6 @@ pub async fn save(tx: &mut Tx, o: &mut Offering, event_name: &str, mut data: Val
     event::write(tx, event_name, "offering", &o.id, o.version, data).await
 }
 
-/// Whether two states of an offering differ in a column that people change.
-pub fn differ(one: &Offering, other: &Offering) -> bool {
-    let row = |o| columns(update_table("offerings"), o).to_json();
-    row(one) != row(other)
-}
-
 /// The fields for the audit log. The terms of an offering are public.
 fn facts(o: &Offering) -> Facts {
     let mut row = columns(update_table("offerings"), o).to_json();

@@ -19,7 +19,7 @@ use std::collections::HashMap;
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
 
-pub use change::{differ, illegal_move, save, transition};
+pub use change::{illegal_move, save, transition};
 use choice::{IssuancePolicy, KycRequirement, PaymentMethods, Template, Visibility};
 pub use list::{
     Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,
@@ -39,7 +39,7 @@ use crate::sql::sql;
 use crate::{Code, Error, Result};
 
 /// One row of `offerings`.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Offering {
     pub id: OfferingId,

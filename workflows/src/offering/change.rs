@@ -60,7 +60,7 @@ pub async fn change(
             return Err(Error::illegal(detail, status.as_str(), status.requests()));
         }
     }
-    if !offering::differ(&before, &o) {
+    if o == before {
         return Ok(before);
     }
     terms::check(&o, tx.now())?;
