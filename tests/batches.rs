@@ -1,17 +1,19 @@
-//! Many rows in one statement: the same rows on both databases, and on PostgreSQL one text for any number of them.
+//! Many rows in one statement, and many writes: the same rows on both databases, and on PostgreSQL one text for any number of them.
 
 use chrono::{DateTime, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::column::Dec;
-use muniment_domain::db::Tx;
+use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::OperationId;
-use muniment_domain::operation;
+use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
+use muniment_domain::{Error, operation};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 use world::{Database, Engine, on_both_databases};
 
 use crate::installation::open_at;
+use crate::statements::Statements;
 
 const TABLE: &str =
     "create table things (id text primary key, number bigint, flag boolean, at timestamptz, bytes bytea,
@@ -95,6 +97,108 @@ on_both_databases! {
             assert_eq!(sql("delete from things").execute(&mut tx).await.unwrap(), count as u64);
         }
     }
+}
+
+const PARTS: &str =
+    "create table parts (id text primary key, thing text not null references things (id), number bigint)";
+
+/// Adds a thing.
+async fn add(tx: &mut Tx, id: &str) {
+    sql("insert into things (id, number) values ($1, 0)").bind(id).write(tx).await.unwrap();
+}
+
+/// Raises the number of a thing that has this one.
+async fn raise(tx: &mut Tx, id: &str, from: i64) -> muniment_domain::Result<()> {
+    sql("update things set number = number + 1 where id = $1 and number = $2")
+        .bind((id, from))
+        .write_exactly(tx, 1, "thing", id)
+        .await
+}
+
+async fn numbers(tx: &mut Tx) -> Vec<(String, i64)> {
+    sql("select id, number from things order by id").rows(tx).await.unwrap()
+}
+
+/// A database with two tables, and nothing in them.
+async fn with_tables(database: &Database) -> Db {
+    let db = open_at(&database.url(), Clock::System).await;
+    let mut tx = db.begin().await.unwrap();
+    sql(TABLE).execute(&mut tx).await.unwrap();
+    sql(PARTS).execute(&mut tx).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    db
+}
+
+on_both_databases! {
+    async fn gathered_writes_have_the_effect_of_the_same_writes_one_by_one(database: Database) {
+        let db = with_tables(&database).await;
+        for gathers in [false, true] {
+            let mut tx = db.begin().await.unwrap();
+            if gathers {
+                tx.gather_writes();
+            }
+            // A part refers to a thing of the same statement, and a thing is changed more than once.
+            add(&mut tx, "a").await;
+            sql("insert into parts (id, thing, number) values ($2, $1, $3)").bind(("a", "p", 7)).write(&mut tx).await.unwrap();
+            add(&mut tx, "b").await;
+            raise(&mut tx, "a", 0).await.unwrap();
+            raise(&mut tx, "a", 1).await.unwrap();
+            let parts = sql("select thing, number from parts").rows::<(String, i64)>(&mut tx).await.unwrap();
+            assert_eq!(parts, [("a".to_owned(), 7)], "a read sees them");
+            raise(&mut tx, "b", 0).await.unwrap();
+            sql("delete from parts where id = $1").bind("p").write(&mut tx).await.unwrap();
+            tx.commit(Point::Housekeeping).await.unwrap();
+            let mut tx = db.begin().await.unwrap();
+            assert_eq!(numbers(&mut tx).await, [("a".to_owned(), 2), ("b".to_owned(), 1)], "gathers: {gathers}");
+            assert_eq!(sql("delete from things").execute(&mut tx).await.unwrap(), 2);
+            tx.commit(Point::Housekeeping).await.unwrap();
+        }
+    }
+
+    async fn a_guard_that_fails_among_gathered_writes_stores_none_of_them(database: Database) {
+        let db = with_tables(&database).await;
+        let written = async {
+            let mut tx = db.begin().await?;
+            tx.gather_writes();
+            add(&mut tx, "a").await;
+            sql("insert into parts (id, thing) values ('p', 'a')").write(&mut tx).await?;
+            raise(&mut tx, "b", 0).await?;
+            tx.commit(Point::Housekeeping).await
+        };
+        let failed = written.await.unwrap_err();
+        assert!(matches!(&failed, Error::Stale { what: "thing", id } if id == "b"), "{failed:?}");
+        assert!(numbers(&mut db.read().await.unwrap()).await.is_empty());
+    }
+
+    async fn a_savepoint_takes_gathered_writes_back(database: Database) {
+        let db = with_tables(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        tx.gather_writes();
+        add(&mut tx, "a").await;
+        tx.savepoint().await.unwrap();
+        add(&mut tx, "b").await;
+        tx.rollback_to_savepoint().await.unwrap();
+        add(&mut tx, "c").await;
+        tx.commit(Point::Housekeeping).await.unwrap();
+        let stored = numbers(&mut db.read().await.unwrap()).await;
+        assert_eq!(stored, [("a".to_owned(), 0), ("c".to_owned(), 0)]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_runs_gathered_writes_as_one_statement() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let db = with_tables(&database).await;
+    let mut tx = db.begin().await.unwrap();
+    let (statements, _following) = Statements::follow();
+    tx.gather_writes();
+    add(&mut tx, "a").await;
+    sql("insert into parts (id, thing) values ('p', 'a')").write(&mut tx).await.unwrap();
+    add(&mut tx, "b").await;
+    assert!(statements.texts().is_empty(), "they wait");
+    tx.commit(Point::Housekeeping).await.unwrap();
+    let texts = statements.texts();
+    assert_eq!(texts.iter().filter(|text| text.contains("things")).count(), 1, "{texts:#?}");
 }
 
 /// The statements that the connection of a transaction has prepared.

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection, PgPool, SqlitePool};
+use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres, SqlitePool, Transaction};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
@@ -19,7 +19,7 @@ use crate::meanwhile::{self, Call};
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::{Conn, Server};
-use crate::sql::{answered, sql};
+use crate::sql::{Gathered, answered, sql};
 use crate::{Error, Result, viewer};
 
 /// A connection to a server that was idle for longer is pinged before use.
@@ -185,7 +185,7 @@ impl Db {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
-            Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(answered(BEGUN, pool.begin()).await?)),
+            Pools::Postgres(pool) => Conn::Postgres(in_transaction(answered(BEGUN, pool.begin()).await?)),
         };
         Ok(self.tx(conn))
     }
@@ -211,7 +211,7 @@ impl Db {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(Server::Transaction(match viewer::begin(begin) {
+            Pools::Postgres(pool) => Conn::Postgres(in_transaction(match viewer::begin(begin) {
                 Some(begin) => answered(BEGUN, pool.begin_with(AssertSqlSafe(begin))).await?,
                 None => answered(BEGUN, pool.begin_with(begin)).await?,
             })),
@@ -279,6 +279,19 @@ impl Tx {
         self.announces = true;
     }
 
+    /// Lets PostgreSQL run writes as one statement that follow each other without a read. A guard that fails may then be told later, by
+    /// the next read or by the commit.
+    pub const fn gather_writes(&mut self) {
+        self.conn.gather(true);
+    }
+
+    /// Runs the gathered writes, and gathers no more.
+    pub(crate) async fn run_gathered(&mut self) -> Result<()> {
+        self.conn.flush().await?;
+        self.conn.gather(false);
+        Ok(())
+    }
+
     /// Sets a savepoint for [`Tx::rollback_to_savepoint`].
     pub async fn savepoint(&mut self) -> Result<()> {
         sql("savepoint marked").execute(self).await?;
@@ -288,6 +301,7 @@ impl Tx {
 
     /// Rolls back to the savepoint of [`Tx::savepoint`]; earlier writes stay.
     pub async fn rollback_to_savepoint(&mut self) -> Result<()> {
+        self.conn.drop_gathered();
         sql("rollback to savepoint marked").execute(self).await?;
         self.recorder.rollback_to_savepoint();
         Ok(())
@@ -307,10 +321,11 @@ impl Tx {
     pub async fn commit(mut self, point: Point) -> Result<()> {
         let entries = self.recorder.entries(point, self.now, || self.new_id());
         recorder::write(&mut self.conn, &entries).await?;
+        self.conn.flush().await?;
         point::reach(point, When::Before).await?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
-            Conn::Postgres(Server::Transaction(transaction)) => {
+            Conn::Postgres(Server::Transaction(transaction, _)) => {
                 meanwhile::at(Call::Commit).await;
                 answered(COMMITTED, transaction.commit()).await?;
             }
@@ -335,6 +350,10 @@ pub fn expect_updated(rows: u64, what: &'static str, id: &str) -> Result<()> {
 /// Checks that a guarded update changed all its rows; the first id names them in the error.
 pub fn expect_all_updated(rows: u64, expected: usize, what: &'static str, first: &str) -> Result<()> {
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
+}
+
+const fn in_transaction(open: Transaction<'static, Postgres>) -> Server {
+    Server::Transaction(open, Gathered::none())
 }
 
 fn server_pool(connections_max: u32) -> PgPoolOptions {

@@ -63,7 +63,7 @@ pub async fn write_all(tx: &mut Tx, events: &[New]) -> Result<()> {
             .values(portion.iter().zip(&ids), |(e, id)| {
                 (id, &e.name, e.subject_type, &e.subject_id, e.sequence, Json(&e.data), now)
             })
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())

@@ -214,7 +214,7 @@ impl<'a> Ledger<'a> {
                      synced_block = excluded.synced_block, version = holdings.version + 1,
                      updated_at = excluded.updated_at, first_acquired_at = excluded.first_acquired_at",
             )
-            .execute(tx)
+            .write(tx)
             .await?;
         }
         self.save_tranches(tx).await?;
@@ -234,7 +234,7 @@ impl<'a> Ledger<'a> {
                     " on conflict (offering_id, wallet_address, partition_id, release_at)
                      do update set quantity = excluded.quantity",
                 )
-                .execute(tx)
+                .write(tx)
                 .await?;
         }
         // Delete locks that moved or were cut to zero. An expired lock stays until the next event of its holder and counts for nothing.
@@ -244,7 +244,7 @@ impl<'a> Ledger<'a> {
             sql("delete from tranches
                  where offering_id = $1 and wallet_address = $2 and partition_id = $3 and (quantity = '0' or $4)")
             .bind((offering_id, Hex(wallet), partition, self.tranches[&(wallet, partition)].is_empty()))
-            .execute(tx)
+            .write(tx)
             .await?;
         }
         Ok(())
@@ -262,7 +262,7 @@ impl<'a> Ledger<'a> {
                     " on conflict (offering_id, wallet_address) do update set frozen = excluded.frozen,
                     successor_address = excluded.successor_address, block_number = excluded.block_number",
                 )
-                .execute(tx)
+                .write(tx)
                 .await?;
         }
         Ok(())
@@ -320,7 +320,7 @@ async fn save_partitions(tx: &mut Tx, changed: &[(&OfferingId, i64, Partition, i
                 " on conflict (offering_id, partition_id) do update set restricted = excluded.restricted,
                     supply = excluded.supply, block_number = excluded.block_number",
             )
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())

@@ -99,7 +99,7 @@ pub async fn release_all(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<
             .push(" where operation_id in (")
             .list(portion)
             .push(")")
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())

@@ -4,7 +4,7 @@ use alloy_primitives::{Address, U256};
 
 use crate::Result;
 use crate::column::{Dec, Hex};
-use crate::db::{Tx, expect_updated};
+use crate::db::Tx;
 use crate::sql::sql;
 
 /// The sums of a day, by asset. Days count from 1970.
@@ -21,21 +21,14 @@ pub async fn set_sum(
     read: Option<U256>,
     sum: U256,
 ) -> Result<()> {
-    let rows = match read {
+    let write = match read {
         None => {
-            sql("insert into payout_days (chain_id, asset, day, signed) values ($1, $2, $3, $4)
-            on conflict do nothing")
-            .bind((chain_id, Hex(asset), day, Dec(sum)))
-            .execute(tx)
-            .await?
+            sql("insert into payout_days (chain_id, asset, day, signed) values ($1, $2, $3, $4) on conflict do nothing")
+                .bind((chain_id, Hex(asset), day, Dec(sum)))
         }
-        Some(read) => {
-            sql("update payout_days set signed = $4
+        Some(read) => sql("update payout_days set signed = $4
             where chain_id = $1 and asset = $2 and day = $3 and signed = $5")
-            .bind((chain_id, Hex(asset), day, Dec(sum), Dec(read)))
-            .execute(tx)
-            .await?
-        }
+        .bind((chain_id, Hex(asset), day, Dec(sum), Dec(read))),
     };
-    expect_updated(rows, "payouts of the day in", &asset.to_string())
+    write.write_exactly(tx, 1, "payouts of the day in", &asset.to_string()).await
 }

@@ -49,7 +49,7 @@ pub async fn insert(tx: &mut Tx, tokens: &[NewToken<'_>]) -> Result<()> {
                 (t.offering_id, &t.name, &t.symbol, Dec(t.supply_units), t.holder_cap, Json(&t.partitions), now)
             })
             .push(" on conflict (offering_id) do nothing")
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())

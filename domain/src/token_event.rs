@@ -94,7 +94,7 @@ pub(crate) async fn insert(tx: &mut Tx, events: &[TokenEvent]) -> Result<()> {
             e.release_at,
         )
     })
-    .execute(tx)
+    .write(tx)
     .await?;
     Ok(())
 }

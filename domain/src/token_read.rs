@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 
 use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, expect_all_updated, expect_updated};
+use crate::db::{Tx, expect_updated};
 use crate::id::OfferingId;
 use crate::ledger;
 use crate::rows::portions;
@@ -65,7 +65,7 @@ pub async fn begin(tx: &mut Tx, chain_id: i64, tokens: &[(&str, Address, i64)]) 
         sql("insert into token_reads (chain_id, block_number, version, read_at) values ($1, $2, 1, $3)
              on conflict do nothing")
         .bind((chain_id, made_in - 1, now))
-        .execute(tx)
+        .write(tx)
         .await?;
     }
     for portion in portions(tx, tokens) {
@@ -74,7 +74,7 @@ pub async fn begin(tx: &mut Tx, chain_id: i64, tokens: &[(&str, Address, i64)]) 
                 (*offering_id, chain_id, Hex(*token), *made_in, *made_in - 1, now, ReadMode::New)
             })
             .push(" on conflict do nothing")
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())
@@ -145,26 +145,24 @@ pub async fn apply(
     events: &[TokenEvent],
 ) -> Result<()> {
     let (now, reached) = (tx.now(), read.block_number.max(up_to));
-    let rows = sql("update token_reads set block_number = $3, read_at = $4, version = version + 1
+    sql("update token_reads set block_number = $3, read_at = $4, version = version + 1
         where chain_id = $1 and version = $2")
     .bind((read.chain_id, read.version, reached, now))
-    .execute(tx)
+    .write_exactly(tx, 1, "token reads of", &read.chain_id.to_string())
     .await?;
-    expect_updated(rows, "token reads of", &read.chain_id.to_string())?;
     // While catching up, a commit can end below the position of some tokens; they must not go back.
     let behind: Vec<&Cursor> = apart.iter().filter(|token| token.block_number <= up_to).collect();
     let joins = if up_to == reached { ", pace = 'chain'" } else { "" };
     for portion in portions(tx, &behind) {
-        let rows = sql("update token_cursors set block_number = ")
+        sql("update token_cursors set block_number = ")
             .value(up_to)
             .with(", read_at = ", now)
             .push(joins)
             .push(" where offering_id in (")
             .list(portion.iter().map(|token| &token.offering_id))
             .push(")")
-            .execute(tx)
+            .write_exactly(tx, portion.len(), "token cursors of", &portion[0].offering_id)
             .await?;
-        expect_all_updated(rows, portion.len(), "token cursors of", &portion[0].offering_id)?;
     }
     ledger::apply(tx, events).await?;
     (read.block_number, read.version) = (reached, read.version + 1);

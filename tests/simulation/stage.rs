@@ -76,7 +76,7 @@ impl Stage {
         statement.execute(&mut tx).await.expect("a write");
         match tx.conn {
             Conn::Sqlite(open) => open.commit().await,
-            Conn::Postgres(Server::Transaction(open)) => open.commit().await,
+            Conn::Postgres(Server::Transaction(open, _)) => open.commit().await,
             Conn::Postgres(Server::Plain(_)) => Ok(()),
         }
         .expect("a commit");

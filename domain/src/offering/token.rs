@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::Offering;
 use crate::column::Hex;
-use crate::db::{Tx, expect_all_updated};
+use crate::db::Tx;
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Result, event};
@@ -36,7 +36,7 @@ pub struct Deployed<'a> {
 pub async fn record_deployments(tx: &mut Tx, deployed: &[Deployed<'_>]) -> Result<()> {
     let now = tx.now();
     for portion in portions(tx, deployed) {
-        let rows = sql("update offerings
+        sql("update offerings
             set token_status = 'deployed', token_address = v.column3, token_tx_hash = v.column4,
                 token_block_number = v.column5, token_symbol = v.column6, updated_at = v.column7, version = version + 1
             from (")
@@ -47,9 +47,8 @@ pub async fn record_deployments(tx: &mut Tx, deployed: &[Deployed<'_>]) -> Resul
             ") as v where offerings.id = v.column1 and offerings.version = v.column2
                  and offerings.token_status = 'not_deployed'",
         )
-        .execute(tx)
+        .write_exactly(tx, portion.len(), "offering", &portion[0].offering.id)
         .await?;
-        expect_all_updated(rows, portion.len(), "offering", &portion[0].offering.id)?;
     }
     let events: Vec<event::New> = deployed.iter().map(told).collect();
     event::write_all(tx, &events).await

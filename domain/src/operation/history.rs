@@ -54,7 +54,7 @@ pub(super) async fn record_all(tx: &mut Tx, lines: &[Line<'_>]) -> Result<()> {
             .values(portion, |Line { op, from, actor, reason }| {
                 (&op.id, op.version, op.cycle, *from, op.status, now, *actor, reason)
             })
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     let event = |Line { op, from, .. }: &Line<'_>| event::New {

@@ -6,7 +6,7 @@ use super::history::{Line, record_all};
 use super::transition::step_on;
 use super::{Move, Operation, WAITS_FOR_LANE};
 use crate::Result;
-use crate::db::{Tx, expect_all_updated};
+use crate::db::Tx;
 use crate::filter;
 use crate::id::OperationId;
 use crate::rows::portions;
@@ -109,7 +109,7 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
         op.updated_at = now;
     }
     for portion in portions(tx, ops) {
-        let rows = sql("update operations
+        sql("update operations
             set version = v.column2, status = v.column3, resolution = v.column4, lane_id = v.column5,
                 live_key = v.column6, cycle = v.column7, faults = v.column8, next_action_at = v.column9,
                 blocked_reason = v.column10, error_stage = v.column11, error_code = v.column12,
@@ -142,9 +142,8 @@ pub async fn save_all(tx: &mut Tx, ops: &mut [Operation]) -> Result<()> {
             )
         })
         .push(") as v where operations.id = v.column1 and operations.version = v.column2 - 1")
-        .execute(tx)
+        .write_exactly(tx, portion.len(), "operation", &portion[0].id)
         .await?;
-        expect_all_updated(rows, portion.len(), "operation", &portion[0].id)?;
     }
     Ok(())
 }

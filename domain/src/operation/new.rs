@@ -65,6 +65,7 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
     for portion in portions(tx, &named) {
         inserted.extend(insert_rows(tx, portion).await?);
     }
+    tx.gather_writes();
     let steps: Vec<(&OperationId, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
     for portion in portions(tx, &steps) {
         sql("insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash,
@@ -82,11 +83,12 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
                 *chain_id,
             )
         })
-        .execute(tx)
+        .write(tx)
         .await?;
     }
     let accepted = |op| Line { op, from: None, actor: &op.requested_by, reason: "accepted".to_owned() };
     record_all(tx, &inserted.iter().map(accepted).collect::<Vec<_>>()).await?;
+    tx.run_gathered().await?;
     Ok(inserted)
 }
 

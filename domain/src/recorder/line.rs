@@ -64,9 +64,9 @@ pub(crate) async fn write(conn: &mut Conn, entries: &[Entry]) -> Result<()> {
                 &line.request_id,
             )
         })
-        .execute(conn)
+        .write(conn)
         .await?;
-        sql("insert into audit_unsealed (audit_id)").values(portion, |line| &line.id).execute(conn).await?;
+        sql("insert into audit_unsealed (audit_id)").values(portion, |line| &line.id).write(conn).await?;
     }
     Ok(())
 }

@@ -11,6 +11,7 @@ mod answer;
 mod batch;
 mod change;
 mod columns;
+mod gathered;
 mod value;
 
 #[cfg(test)]
@@ -32,6 +33,8 @@ use answer::ANSWER;
 pub use answer::answered;
 use batch::Batch;
 pub use change::{Change, insert_into, update_table};
+pub use gathered::Gathered;
+use gathered::Guard;
 pub use value::{Bind, ToSql, Value};
 
 /// The connection of one engine.
@@ -44,8 +47,8 @@ pub enum Conn {
 
 /// A connection to a PostgreSQL server.
 pub enum Server {
-    /// In a transaction.
-    Transaction(Transaction<'static, Postgres>),
+    /// In a transaction, with the writes that wait to be run together.
+    Transaction(Transaction<'static, Postgres>, Gathered),
     /// For reads: each statement sees the latest commits, as in a transaction, and saves its begin and its end.
     Plain(PoolConnection<Postgres>),
 }
@@ -55,7 +58,7 @@ impl Deref for Server {
 
     fn deref(&self) -> &PgConnection {
         match self {
-            Self::Transaction(transaction) => transaction,
+            Self::Transaction(transaction, _) => transaction,
             Self::Plain(connection) => connection,
         }
     }
@@ -64,7 +67,7 @@ impl Deref for Server {
 impl DerefMut for Server {
     fn deref_mut(&mut self) -> &mut PgConnection {
         match self {
-            Self::Transaction(transaction) => transaction,
+            Self::Transaction(transaction, _) => transaction,
             Self::Plain(connection) => connection,
         }
     }
@@ -220,6 +223,22 @@ impl Sql {
 
     /// Runs it. Returns the number of rows that it wrote.
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
+        conn.flush().await?;
+        self.run(conn).await
+    }
+
+    /// Runs a write whose number of rows does not matter. In a transaction that gathers its writes it may run later.
+    pub async fn write(self, conn: &mut Conn) -> Result<()> {
+        conn.write(self, None).await
+    }
+
+    /// Runs a guarded write of this many rows. If it changes fewer, the caller must read again; the error has the first id. In a
+    /// transaction that gathers its writes it may run, and fail, later.
+    pub async fn write_exactly(self, conn: &mut Conn, rows: usize, what: &'static str, first: &str) -> Result<()> {
+        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).await
+    }
+
+    async fn run(self, conn: &mut Conn) -> Result<u64> {
         Ok(match conn {
             Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
             Conn::Postgres(conn) => {
@@ -232,6 +251,7 @@ impl Sql {
     // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type.
 
     async fn fetch_all(mut self, conn: &mut Conn) -> Result<ByEngine<Vec<SqliteRow>, Vec<PgRow>>> {
+        conn.flush().await?;
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn) => {
@@ -243,6 +263,7 @@ impl Sql {
     }
 
     async fn fetch_optional(mut self, conn: &mut Conn) -> Result<ByEngine<Option<SqliteRow>, Option<PgRow>>> {
+        conn.flush().await?;
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn) => {
@@ -251,6 +272,12 @@ impl Sql {
                 ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
             }
         })
+    }
+
+    /// The only row of a server's answer.
+    async fn only_row(self, server: &mut Server) -> Result<PgRow> {
+        meanwhile::at(Call::Statement).await;
+        Ok(answered(ANSWER, self.for_postgres()?.fetch_one(&mut **server)).await?)
     }
 
     fn for_sqlite(mut self) -> Result<Query<'static, Sqlite, SqliteArguments>> {

@@ -1,0 +1,176 @@
+//! Writes that wait for each other. A server runs them as one statement: one round trip and one plan for all of them. SQLite runs each at
+//! once, because nothing lies between it and this process.
+
+use sqlx::Row as _;
+
+use super::{Conn, Server, Sql};
+use crate::{Error, Result};
+
+/// The waiting writes of a transaction.
+#[derive(Debug)]
+pub struct Gathered {
+    gathers: bool,
+    waiting: Vec<Waiting>,
+}
+
+impl Gathered {
+    /// No write waits, and none will.
+    pub(crate) const fn none() -> Self {
+        Self { gathers: false, waiting: Vec::new() }
+    }
+}
+
+#[derive(Debug)]
+struct Waiting {
+    write: Sql,
+    guard: Option<Guard>,
+}
+
+/// The rows that a write must change. If they are others, somebody else changed them first.
+#[derive(Debug)]
+pub(super) struct Guard {
+    pub(super) rows: usize,
+    pub(super) what: &'static str,
+    pub(super) id: String,
+}
+
+impl Guard {
+    fn check(self, rows: u64) -> Result<()> {
+        if rows == self.rows as u64 { Ok(()) } else { Err(Error::Stale { what: self.what, id: self.id }) }
+    }
+}
+
+impl Conn {
+    /// Lets writes wait for each other from now on, or no more. Any other statement, and the commit, runs those that wait first.
+    pub(crate) const fn gather(&mut self, gathers: bool) {
+        if let Self::Postgres(Server::Transaction(_, gathered)) = self {
+            gathered.gathers = gathers;
+        }
+    }
+
+    /// Drops the writes that wait.
+    pub(crate) fn drop_gathered(&mut self) {
+        if let Self::Postgres(Server::Transaction(_, gathered)) = self {
+            gathered.waiting.clear();
+        }
+    }
+
+    /// Runs a write, or lets it wait.
+    pub(super) async fn write(&mut self, write: Sql, guard: Option<Guard>) -> Result<()> {
+        let waits = matches!(self, Self::Postgres(Server::Transaction(_, Gathered { gathers: true, .. })));
+        if !waits || self.clashes(&write.text) {
+            self.flush().await?;
+        }
+        if let Self::Postgres(Server::Transaction(_, gathered)) = self
+            && waits
+        {
+            gathered.waiting.push(Waiting { write, guard });
+            return Ok(());
+        }
+        let rows = write.run(self).await?;
+        guard.map_or(Ok(()), |guard| guard.check(rows))
+    }
+
+    /// Whether a write may change a row that one of those that wait changes, too: one statement cannot change it twice.
+    fn clashes(&self, text: &str) -> bool {
+        let Self::Postgres(Server::Transaction(_, gathered)) = self else { return false };
+        let only_adds = text.starts_with("insert ") && !text.contains(" do update ");
+        let changes = |waiting: &Waiting| !is_lock(&waiting.write.text) && target(&waiting.write.text) == target(text);
+        !only_adds && gathered.waiting.iter().any(changes)
+    }
+
+    /// Runs the writes that wait. If the guard of one of them fails, the caller must not commit.
+    pub(crate) async fn flush(&mut self) -> Result<()> {
+        let Self::Postgres(server) = self else { return Ok(()) };
+        let Server::Transaction(_, gathered) = server else { return Ok(()) };
+        let mut waiting = std::mem::take(&mut gathered.waiting);
+        if waiting.len() < 2 {
+            let Some(Waiting { write, guard }) = waiting.pop() else { return Ok(()) };
+            let rows = write.run(self).await?;
+            return guard.map_or(Ok(()), |guard| guard.check(rows));
+        }
+        let (writes, guards): (Vec<Sql>, Vec<Option<Guard>>) = waiting.into_iter().map(|w| (w.write, w.guard)).unzip();
+        let counts = together(writes).only_row(server).await?;
+        for (number, guard) in guards.into_iter().enumerate() {
+            if let Some(guard) = guard {
+                guard.check(counts.try_get::<i64, _>(number)?.cast_unsigned())?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One statement that runs all of them and returns the number of rows of each.
+fn together(writes: Vec<Sql>) -> Sql {
+    let (mut text, mut values, mut batches) = ("with ".to_owned(), Vec::new(), Vec::new());
+    let (names, count): (Vec<String>, _) = ((0..writes.len()).map(|n| format!("w{n}")).collect(), writes.len());
+    for (number, write) in writes.into_iter().enumerate() {
+        let comma = if number + 1 < count { ", " } else { " " };
+        let counted = if is_lock(&write.text) { "" } else { " returning 1" };
+        text += &format!("{} as ({}{counted}){comma}", names[number], shifted(&write.text, values.len()));
+        values.extend(write.values);
+        batches.extend(write.batches);
+    }
+    let counts: Vec<String> = names.iter().map(|name| format!("(select count(*) from {name})")).collect();
+    text += &format!("select {}", counts.join(", "));
+    Sql { text: text.into(), values, batches }
+}
+
+/// The text with higher numbers in its placeholders.
+fn shifted(text: &str, by: usize) -> String {
+    let mut parts = text.split('$');
+    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let (number, behind) = part.split_at(end);
+        shifted.push('$');
+        match number.parse::<usize>() {
+            Ok(number) => shifted += &(number + by).to_string(),
+            Err(_) => shifted += number,
+        }
+        shifted += behind;
+    }
+    shifted
+}
+
+/// Whether it locks rows for the writes behind it, and changes nothing itself.
+fn is_lock(text: &str) -> bool {
+    text.starts_with("select ")
+}
+
+/// The table that a write changes.
+fn target(text: &str) -> &str {
+    let mut words = text.split_whitespace();
+    let table = match words.next() {
+        Some("update") => words.next(),
+        _ => words.nth(1),
+    };
+    table.unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sql::{insert_into, sql};
+
+    #[test]
+    fn each_write_keeps_its_own_values() {
+        let lock = sql("select id from a where id = $1 for update").bind("0");
+        let one = sql("update a set x = $2 where id = $1").bind(("1", "2"));
+        let two = Sql::from(insert_into("b").set("y", "3"));
+        let all = together(vec![lock, one, two]);
+        assert_eq!(
+            all.text,
+            "with w0 as (select id from a where id = $1 for update), w1 as (update a set x = $3 where id = $2 returning 1), \
+             w2 as (insert into b (y) values ($4) returning 1) \
+             select (select count(*) from w0), (select count(*) from w1), (select count(*) from w2)"
+        );
+        assert_eq!(all.values.len(), 4);
+    }
+
+    #[test]
+    fn the_table_of_a_write_is_found() {
+        let texts = ["insert into a (x) values ($1)", "update a set x = 1", "delete from a where x = 1", "update a"];
+        assert!(texts.iter().all(|text| target(text) == "a"));
+    }
+}
