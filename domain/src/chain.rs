@@ -11,6 +11,9 @@ use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Result, event};
 
+/// Headers below the final block that may stay, so that not each new final block costs a statement.
+const HEADERS_KEPT: i64 = 16;
+
 /// One row of `chains`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
@@ -29,6 +32,15 @@ pub struct Chain {
     pub endpoints_seen_at: Option<DateTime<Utc>>,
     pub version: i64,
     pub updated_at: DateTime<Utc>,
+}
+
+/// What must still be true of a chain before anything is signed for it.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Anchor {
+    pub halted_reason: Option<String>,
+    pub final_number: i64,
+    pub final_hash: Hex<B256>,
 }
 
 impl Chain {
@@ -126,7 +138,7 @@ pub async fn insert(tx: &mut Tx, chain_id: i64, genesis: B256, head: (i64, B256)
 /// Moves the cursor, unless it has changed since it was read, and deletes headers below the final block.
 pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, B256)) -> Result<()> {
     let now = tx.now();
-    let rows = update_table("chains")
+    update_table("chains")
         .set("head_number", head.0)
         .set("head_hash", Hex(head.1))
         .set("final_number", last.0)
@@ -134,15 +146,13 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
         .set("updated_at", now)
         .with(", blocked_reason = null, blocked_since = null, version = version + 1 where chain_id = ", chain.chain_id)
         .with(" and version = ", chain.version)
-        .execute(tx)
+        .write_exactly(tx, 1, "chain", &chain.chain_id.to_string())
         .await?;
-    expect_updated(rows, "chain", &chain.chain_id.to_string())?;
-    // A final block cannot be reorganised, so the headers below it are not needed to find a common ancestor.
-    sql("delete from chain_blocks where chain_id = $1 and number < $2")
-        .bind((chain.chain_id, last.0))
-        .execute(tx)
-        .await?;
-    Ok(())
+    // A final block cannot be reorganised, so the headers below it are not needed to find a common ancestor. A few of them may stay.
+    if last.0 / HEADERS_KEPT == chain.final_number / HEADERS_KEPT {
+        return Ok(());
+    }
+    sql("delete from chain_blocks where chain_id = $1 and number < $2").bind((chain.chain_id, last.0)).write(tx).await
 }
 
 /// Adds canonical headers.
@@ -153,7 +163,7 @@ pub async fn add_headers(tx: &mut Tx, chain_id: i64, headers: &[Header]) -> Resu
             .push(
                 " on conflict (chain_id, number) do update set hash = excluded.hash, parent_hash = excluded.parent_hash",
             )
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())

@@ -76,10 +76,11 @@ impl Lane {
     }
 }
 
-/// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce.
+/// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce. That changes the version of the chain:
+/// whoever follows it must know all signers.
 pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i64) -> Result<Lane> {
     let (id, now) = (tx.new_id::<of::Lane>(), tx.now());
-    insert_into("lanes")
+    let created = insert_into("lanes")
         .set("id", id)
         .set("chain_id", chain_id)
         .set("signer", Hex(signer))
@@ -91,16 +92,19 @@ pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i6
         .push(" on conflict do nothing")
         .execute(tx)
         .await?;
+    if created > 0 {
+        sql("update chains set version = version + 1 where chain_id = $1").bind(chain_id).execute(tx).await?;
+    }
     sql("select * from lanes where chain_id = $1 and signer = $2").bind((chain_id, Hex(signer))).row(tx).await
 }
 
 /// The lane with this id.
 pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<Lane> {
-    sql("select * from lanes where id = $1")
-        .bind(id)
-        .optional::<Lane>(tx)
-        .await?
-        .ok_or_else(|| Error::refused(Code::NotFound, format!("There is no lane {id}.")))
+    sql("select * from lanes where id = $1").bind(id).optional::<Lane>(tx).await?.ok_or_else(|| not_found(id))
+}
+
+pub(crate) fn not_found(id: &LaneId) -> Error {
+    Error::refused(Code::NotFound, format!("There is no lane {id}."))
 }
 
 /// The lanes of a chain.
@@ -111,12 +115,11 @@ pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<Lane>> {
 /// Takes `count` nonces from `first` on, if the lane is active and they are still free. Only in the commit of their signed bytes.
 pub async fn take_nonces(tx: &mut Tx, lane_id: &LaneId, first: i64, count: i64) -> Result<()> {
     let now = tx.now();
-    let rows = sql("update lanes set next_nonce = next_nonce + $3, version = version + 1, updated_at = $4
+    sql("update lanes set next_nonce = next_nonce + $3, version = version + 1, updated_at = $4
         where id = $1 and next_nonce = $2 and mode = 'active'")
     .bind((lane_id, first, count, now))
-    .execute(tx)
-    .await?;
-    expect_updated(rows, "lane", lane_id)
+    .write_exactly(tx, 1, "lane", lane_id)
+    .await
 }
 
 /// Writes the event of a signer whose balance is low.

@@ -100,8 +100,8 @@ async fn rows(db: &Db, number: u64) -> Result<Rows> {
     let chain_id = CHAIN + number.cast_signed();
     let mut tx = db.begin().await?;
     chain::insert(&mut tx, chain_id, B256::ZERO, (9, B256::ZERO), (5, B256::ZERO)).await?;
-    let chain = chain::find(&mut tx, chain_id).await?.expect("it was inserted");
     let lane = lane::ensure(&mut tx, chain_id, Address::ZERO, 7).await?;
+    let chain = chain::find(&mut tx, chain_id).await?.expect("it was inserted");
     let step =
         NewStep { name: "mintPage", target: Address::ZERO, calldata: vec![1], op_number: None, payload_hash: None };
     let new = NewOperation {

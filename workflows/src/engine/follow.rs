@@ -9,13 +9,15 @@ use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
 use muniment_activities::chain::receipt::{Receipt, ReceiptRequest};
 use muniment_activities::fault::{Fault, FaultClass};
+use muniment_domain::attempt::SendAnswer;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
-use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::{Error, Result, attempt, lane as lanes};
+use muniment_domain::step::{self, Sent};
+use muniment_domain::{Error, Result};
 
 use crate::engine::network::BLOCKS_PER_PASS;
+use crate::engine::position::Position;
 use crate::engine::{Engine, Network};
 use crate::engine::{catch_up, inclusion, lane, observe, queue};
 
@@ -37,19 +39,22 @@ pub enum Pass {
     Halted,
 }
 
-/// The platform's transactions in one block.
+/// The platform's transactions in the blocks of a pass.
 struct Found {
-    block: Block,
+    headers: Vec<Header>,
+    sent: Vec<Sent>,
     receipts: Vec<Receipt>,
     foreign: Vec<ForeignTransaction>,
 }
 
 /// Makes one pass.
 pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
-    let mut tx = engine.db.read().await?;
-    let cursor = chain::find(&mut tx, network.id()).await?;
-    drop(tx);
-    let Some(cursor) = cursor else { return first_contact(engine, network).await };
+    let position = match network.take_position() {
+        None => Position::read(engine, network.id()).await?,
+        known => known,
+    };
+    let Some(position) = position else { return first_contact(engine, network).await };
+    let cursor = position.cursor.clone();
     if cursor.halted_reason.is_some() {
         return Ok(Pass::Halted);
     }
@@ -57,12 +62,14 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
         Ok(heads) => heads,
         Err(fault) => return wait_for_answer(engine, &cursor, &fault).await,
     };
-    observe::name_endpoints(engine, network, &cursor).await?;
-    match walk(engine, network, &cursor, heads).await {
-        Ok(pass) => {
+    let named = observe::name_endpoints(engine, network, &cursor).await?;
+    match walk(engine, network, position, heads).await {
+        Ok((pass, position)) => {
             pace(network, |blocks| (blocks * 2).min(BLOCKS_PER_PASS));
             if cursor.blocked_reason.is_some() && pass != Pass::Halted {
                 unblock(engine, network).await?;
+            } else if !named && let Some(position) = position {
+                network.keep_position(position);
             }
             Ok(pass)
         }
@@ -111,28 +118,35 @@ async fn first_contact(engine: &Engine, network: &Network) -> Result<Pass> {
     }
 }
 
-async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads) -> Result<Pass, Walk> {
+/// Returns the new position, too, if it is known.
+async fn walk(
+    engine: &Engine,
+    network: &Network,
+    mut position: Position,
+    heads: Heads,
+) -> Result<(Pass, Option<Position>), Walk> {
+    let cursor = position.cursor.clone();
     let head = cursor.head_number.cast_unsigned();
     let newest = heads.latest.number;
     // One endpoint's head is no reason to leave blocks out: as many as the quorum requires must have got that far.
     if newest.min(heads.reached) > head + GAP_BLOCKS {
-        return catch_up::jump(engine, network, cursor, &heads).await;
+        return Ok((catch_up::jump(engine, network, &cursor, &heads).await?, None));
     }
     let mut ancestor = cursor.head_number;
     if newest < head {
         // An endpoint that lags behind is no news, but one with another block at the same height is.
-        let same = header_at(engine, cursor, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
+        let same = position.hash_at(engine, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
         if same {
-            return Ok(Pass::Still);
+            return Ok((Pass::Still, Some(position)));
         }
-        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+        ancestor = common_ancestor(engine, network, &mut position, newest).await?;
     } else if newest == head && heads.latest.hash != cursor.head_hash.0 {
-        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+        ancestor = common_ancestor(engine, network, &mut position, newest).await?;
     }
     let mut blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
-    let parent = header_at(engine, cursor, ancestor).await?;
+    let parent = position.hash_at(engine, ancestor).await?;
     if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
-        ancestor = common_ancestor(engine, network, cursor, newest).await?;
+        ancestor = common_ancestor(engine, network, &mut position, newest).await?;
         blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
@@ -140,24 +154,24 @@ async fn walk(engine: &Engine, network: &Network, cursor: &Cursor, heads: Heads)
         let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
         let agreed = network.chain.agreed_header(cursor.final_number.cast_unsigned()).await?;
         let gone = as_far && agreed.is_some_and(|header| header.hash != cursor.final_hash.0);
-        return if gone { halt(engine, cursor, ancestor).await } else { Err(Fault::UnknownBlock.into()) };
+        return if gone { Ok((halt(engine, &cursor, ancestor).await?, None)) } else { Err(Fault::UnknownBlock.into()) };
     }
     // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
-    let below = header_at(engine, cursor, ancestor).await?;
+    let below = position.hash_at(engine, ancestor).await?;
     if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
         return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
     }
     if let Some(pair) = blocks.windows(2).find(|pair| pair[1].parent_hash != pair[0].hash) {
         return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
     }
-    let last = final_block(cursor, &heads, &blocks, ancestor);
+    let last = final_block(&cursor, &heads, &blocks, ancestor);
     if blocks.is_empty() && ancestor == cursor.head_number && last.is_none() {
-        return Ok(Pass::Still);
+        return Ok((Pass::Still, Some(position)));
     }
     let reached = blocks.last().is_none_or(|b| b.number == newest);
-    let found = find_transactions(engine, network, blocks).await?;
-    commit(engine, network, cursor, ancestor, &found, last).await?;
-    Ok(if reached { Pass::Reached } else { Pass::Moved })
+    let found = find_transactions(engine, network, &position.signers, blocks).await?;
+    let position = commit(engine, network, position, ancestor, &found, last).await?;
+    Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
 
 /// The blocks above a height, in order, up to the limit of a pass. The newest one is already read.
@@ -176,25 +190,16 @@ async fn next_blocks(network: &Network, ancestor: i64, newest: Block) -> Result<
     Ok(blocks)
 }
 
-async fn header_at(engine: &Engine, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
-    let mut tx = engine.db.read().await?;
-    known_hash(&mut tx, cursor, number).await
-}
-
-/// The hash of the known canonical block at a height: from the cursor at its two ends, otherwise from the headers.
-async fn known_hash(tx: &mut Tx, cursor: &Cursor, number: i64) -> Result<Option<B256>> {
-    Ok(match number {
-        head if head == cursor.head_number => Some(cursor.head_hash.0),
-        last if last == cursor.final_number => Some(cursor.final_hash.0),
-        between => chain::header(tx, cursor.chain_id, between).await?.map(|h| h.hash.0),
-    })
-}
-
 /// The highest known block that the chain still has. It cannot be below the final block.
-async fn common_ancestor(engine: &Engine, network: &Network, cursor: &Cursor, newest: u64) -> Result<i64, Walk> {
-    let mut number = cursor.head_number;
-    while number >= cursor.final_number {
-        let ours = header_at(engine, cursor, number).await?;
+async fn common_ancestor(
+    engine: &Engine,
+    network: &Network,
+    position: &mut Position,
+    newest: u64,
+) -> Result<i64, Walk> {
+    let mut number = position.cursor.head_number;
+    while number >= position.cursor.final_number {
+        let ours = position.hash_at(engine, number).await?;
         let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
         match (ours, theirs) {
             (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
@@ -228,19 +233,19 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
 }
 
 /// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys.
-async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block>) -> Result<Vec<Found>, Walk> {
-    // The lanes of the database, not the keys of this process: another process may sign with a key that this one does not have.
-    let mut tx = engine.db.read().await?;
-    let lanes = lanes::of_chain(&mut tx, network.id()).await?;
-    drop(tx);
-    let signers: HashSet<Address> = lanes.iter().map(|lane| lane.signer.0).collect();
+async fn find_transactions(
+    engine: &Engine,
+    network: &Network,
+    signers: &HashSet<Address>,
+    blocks: Vec<Block>,
+) -> Result<Found, Walk> {
     let by_us = |t: &&BlockTx| signers.contains(&t.from);
     let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
-    let mut known = HashSet::new();
-    if !hashes.is_empty() {
-        let mut tx = engine.db.read().await?;
-        known.extend(attempt::known(&mut tx, network.id(), &hashes).await?.into_iter().map(|hash| hash.0));
-    }
+    let sent = match hashes.as_slice() {
+        [] => Vec::new(),
+        hashes => step::sent(&mut engine.db.read().await?, network.id(), hashes).await?,
+    };
+    let known: HashSet<B256> = sent.iter().map(|one| one.sent_hash.0).collect();
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
     // One request for all of them, or none if the blocks contain no transaction of the platform.
     let request = |b: &Block| ReceiptRequest {
@@ -250,13 +255,13 @@ async fn find_transactions(engine: &Engine, network: &Network, blocks: Vec<Block
         ours: ours(b),
     };
     let asked: Vec<ReceiptRequest> = blocks.iter().map(request).collect();
-    let receipts = network.chain.receipts_of_blocks(&asked).await?;
-    let found = blocks.into_iter().zip(receipts).map(|(block, receipts)| {
-        let foreign = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
-        let foreign = foreign.map(|t| stranger(network.id(), &block, t.from, t.nonce, t.hash)).collect();
-        Found { block, receipts, foreign }
-    });
-    Ok(found.collect())
+    let receipts = network.chain.receipts_of_blocks(&asked).await?.into_iter().flatten().collect();
+    let mut foreign = Vec::new();
+    for block in &blocks {
+        let strange = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
+        foreign.extend(strange.map(|t| stranger(network.id(), block, t.from, t.nonce, t.hash)));
+    }
+    Ok(Found { headers: blocks.iter().map(header_of).collect(), sent, receipts, foreign })
 }
 
 /// The proof of a foreign transaction: one of a platform key that the platform did not sign.
@@ -271,52 +276,67 @@ pub fn stranger(chain_id: i64, block: &Block, signer: Address, nonce: u64, tx_ha
     }
 }
 
+/// Stores the blocks with the transactions in them, and moves the cursor. Returns the new position.
 async fn commit(
     engine: &Engine,
     network: &Network,
-    cursor: &Cursor,
+    mut position: Position,
     ancestor: i64,
-    found: &[Found],
+    found: &Found,
     announced: Option<(i64, B256)>,
-) -> Result<()> {
-    let mut tx = engine.db.begin().await?;
-    if ancestor < cursor.head_number {
-        tracing::warn!(
-            chain.id = cursor.chain_id,
-            chain.ancestor = ancestor,
-            chain.head = cursor.head_number,
-            "reorganisation"
-        );
-        chain::rewind(&mut tx, cursor.chain_id, ancestor).await?;
-    }
-    let headers: Vec<Header> = found.iter().map(|f| header_of(&f.block)).collect();
-    chain::add_headers(&mut tx, cursor.chain_id, &headers).await?;
-    let receipts: Vec<&Receipt> = found.iter().flat_map(|f| &f.receipts).collect();
-    inclusion::include(&mut tx, cursor.chain_id, &receipts).await?;
-    for foreign in found.iter().flat_map(|f| &f.foreign) {
-        lane::note_foreign(&mut tx, foreign).await?;
-    }
-    let mut last = (cursor.final_number, cursor.final_hash.0);
+) -> Result<Position> {
+    let mut last = (position.cursor.final_number, position.cursor.final_hash.0);
     if let Some((number, hash)) = announced {
-        let ours = match headers.iter().find(|header| header.number == number) {
+        let ours = match found.headers.iter().find(|header| header.number == number) {
             Some(header) => Some(header.hash.0),
-            None => chain::header(&mut tx, cursor.chain_id, number).await?.map(|header| header.hash.0),
+            None => position.hash_at(engine, number).await?,
         };
         if ours == Some(hash) {
             last = (number, hash);
         }
     }
-    let head = match headers.last() {
+    let head = match found.headers.last() {
         Some(newest) => (newest.number, newest.hash.0),
-        None => (ancestor, known_hash(&mut tx, cursor, ancestor).await?.unwrap_or(cursor.head_hash.0)),
+        None => (ancestor, position.hash_at(engine, ancestor).await?.unwrap_or(position.cursor.head_hash.0)),
     };
-    chain::advance(&mut tx, cursor, head, last).await?;
-    tx.commit(Point::Follow).await?;
-    if !found.is_empty() {
+    let answers: Vec<_> = found.receipts.iter().filter_map(|receipt| network.take_answer(receipt.tx_hash)).collect();
+    if let Err(error) = write(engine, &position.cursor, ancestor, found, (head, last), &answers).await {
+        network.hold_answers(answers);
+        return Err(error);
+    }
+    if !found.headers.is_empty() {
         network.count_head();
     }
-    notify_waiters(network, !receipts.is_empty());
-    Ok(())
+    notify_waiters(network, !found.receipts.is_empty());
+    Ok(position.moved(ancestor, &found.headers, head, last))
+}
+
+async fn write(
+    engine: &Engine,
+    cursor: &Cursor,
+    ancestor: i64,
+    found: &Found,
+    (head, last): ((i64, B256), (i64, B256)),
+    answers: &[SendAnswer],
+) -> Result<()> {
+    let (chain_id, mut tx) = (cursor.chain_id, engine.db.begin().await?);
+    tx.gather_writes();
+    if ancestor < cursor.head_number {
+        tracing::warn!(
+            chain.id = chain_id,
+            chain.ancestor = ancestor,
+            chain.head = cursor.head_number,
+            "reorganisation"
+        );
+        chain::rewind(&mut tx, chain_id, ancestor).await?;
+    }
+    inclusion::include(&mut tx, &found.sent, &found.receipts, answers).await?;
+    for foreign in &found.foreign {
+        lane::note_foreign(&mut tx, foreign).await?;
+    }
+    chain::add_headers(&mut tx, chain_id, &found.headers).await?;
+    chain::advance(&mut tx, cursor, head, last).await?;
+    tx.commit(Point::Follow).await
 }
 
 /// Notifies the finaliser and the lanes after a commit: steps may be final, and lanes may have room.

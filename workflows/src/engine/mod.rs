@@ -21,6 +21,7 @@ pub(crate) mod page;
 pub(crate) mod payout_limit;
 mod payout_token;
 pub mod platform;
+pub(crate) mod position;
 pub mod prepare;
 pub mod process;
 pub mod queue;

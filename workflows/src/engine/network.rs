@@ -10,8 +10,11 @@ use muniment_activities::chain::fees::{Fees, Market};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::fault::Fault;
 use muniment_activities::signer::Signer;
+use muniment_domain::attempt::SendAnswer;
 use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify, watch};
+
+use crate::engine::position::Position;
 
 /// Limit of remembered call shapes.
 const SHAPES_MAX: usize = 4096;
@@ -32,6 +35,11 @@ pub struct Network {
     pub followed: Notify,
     /// Changes when blocks include transactions of the platform, so that their lanes have room.
     pub room: watch::Sender<u64>,
+    /// Answers to sends that are not stored yet. They are not urgent: the block of a transaction stores its answer, and a lane that rests
+    /// the others.
+    answers: StdMutex<BTreeMap<B256, SendAnswer>>,
+    /// How far this process followed the chain, while it is sure of it.
+    position: StdMutex<Option<Position>>,
     /// Blocks that the follower reads in one pass. Fewer after a fault, because an endpoint may limit its answers.
     pub pass_blocks: AtomicU64,
     /// The heads that this process saw, and since which of them each attempt waits.
@@ -96,12 +104,48 @@ impl Network {
             followed_here: AtomicBool::new(false),
             followed: Notify::new(),
             room: watch::Sender::new(0),
+            answers: StdMutex::default(),
+            position: StdMutex::default(),
             pass_blocks: AtomicU64::new(BLOCKS_PER_PASS),
             ages: StdMutex::default(),
             market: Mutex::default(),
             contracts: Mutex::default(),
             known_gas: StdMutex::default(),
         }
+    }
+
+    /// Holds answers until something stores them.
+    pub fn hold_answers(&self, answers: Vec<SendAnswer>) {
+        self.answers().extend(answers.into_iter().map(|answer| (answer.tx_hash, answer)));
+    }
+
+    /// Takes all answers that nothing has stored.
+    pub fn take_answers(&self) -> Vec<SendAnswer> {
+        std::mem::take(&mut *self.answers()).into_values().collect()
+    }
+
+    /// Takes the answer to one send.
+    pub fn take_answer(&self, tx_hash: B256) -> Option<SendAnswer> {
+        self.answers().remove(&tx_hash)
+    }
+
+    /// Whether there are answers that nothing has stored.
+    pub fn holds_answers(&self) -> bool {
+        !self.answers().is_empty()
+    }
+
+    fn answers(&self) -> std::sync::MutexGuard<'_, BTreeMap<B256, SendAnswer>> {
+        self.answers.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes the position out of memory. A pass that fails does not put it back, and the next one reads it anew.
+    pub(super) fn take_position(&self) -> Option<Position> {
+        self.position.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
+    /// Keeps the position for the next pass.
+    pub(super) fn keep_position(&self, position: Position) {
+        *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
     }
 
     /// The estimated gas of a call of this shape, with a margin for calls that differ by a few bytes.

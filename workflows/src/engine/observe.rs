@@ -106,13 +106,14 @@ async fn limited(
     Ok(agents.into_iter().zip(roles).filter(|(_, roles)| *roles != Roles(0)).collect())
 }
 
-/// Stores which endpoints are not trusted, when that changed.
-pub async fn name_endpoints(engine: &Engine, network: &Network, cursor: &chain::Chain) -> Result<()> {
+/// Stores which endpoints are not trusted, when that changed. Returns whether it did.
+pub async fn name_endpoints(engine: &Engine, network: &Network, cursor: &chain::Chain) -> Result<bool> {
     let warning = network.chain.endpoint_warning();
     if warning.is_some() == cursor.endpoint_warning.is_some() {
-        return Ok(());
+        return Ok(false);
     }
     let mut tx = engine.db.begin().await?;
     chain::set_endpoint_warning(&mut tx, cursor.chain_id, warning.as_deref()).await?;
-    tx.commit(Point::Mode).await
+    tx.commit(Point::Mode).await?;
+    Ok(true)
 }

@@ -125,6 +125,8 @@ impl Keeper {
         let now = network.chain.milliseconds();
         if self.held.is_past(now, RENEW) {
             let fresh = self.held.is_first();
+            // Another process may have followed the chain meanwhile.
+            drop(network.take_position());
             let holds = engine.holder.acquire(&engine.db, &format!("chain:{}", network.id())).await?;
             network.followed_here.store(holds, Ordering::Relaxed);
             if !holds {
