@@ -3,13 +3,15 @@
 use std::time::Duration;
 
 use alloy::primitives::keccak256;
-use muniment_domain::attempt::{self, Attempt, SendAnswer};
+use muniment_domain::attempt::{self, Attempt, InBlock, SendAnswer};
 use muniment_domain::clock::Clock;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
 use muniment_domain::step;
+use serde_json::json;
+use sqlx::types::Json;
 use world::{Database, Engine, Mining};
 
 use crate::installation::{Installation, Server, Terms, open_at};
@@ -45,7 +47,19 @@ async fn close(db: &Db, attempts: &[Attempt]) -> muniment_domain::Result<()> {
 
 /// Records the blocks of all attempts, in the order of their nonces, and takes it back.
 async fn include(db: &Db, attempts: &[Attempt]) -> muniment_domain::Result<()> {
-    attempt::record_blocks(&mut db.begin().await?, attempts).await
+    attempt::record_blocks(&mut db.begin().await?, &attempts.iter().map(in_block).collect::<Vec<_>>()).await
+}
+
+/// An attempt in some block.
+fn in_block(attempt: &Attempt) -> InBlock {
+    InBlock {
+        chain_id: attempt.chain_id,
+        tx_hash: attempt.tx_hash,
+        block_number: 1,
+        block_hash: attempt.tx_hash,
+        receipt: Json(json!({})),
+        answer: None,
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -76,29 +90,29 @@ async fn writers_of_the_same_attempts_do_not_deadlock() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_note_of_a_send_leaves_rows_that_another_commit_holds_for_later() {
+async fn the_block_of_a_transaction_stores_the_answer_to_its_send() {
     let (site, server) = sent().await;
     drop(server);
     let db = open_at(&site.database.url(), Clock::System).await;
-    let of_site = async || sql("select * from attempts").row::<Attempt>(&mut db.read().await.unwrap()).await.unwrap();
-    let first = of_site().await;
-    let answers = [SendAnswer { tx_hash: first.tx_hash.0, at: first.signed_at, answer: "noted".to_owned() }];
-    // As the commit that stores a block, which takes its time.
-    let mut following = db.begin().await.unwrap();
-    attempt::record_blocks(&mut following, std::slice::from_ref(&first)).await.unwrap();
-    let note = async || {
+    let read = async || sql("select * from attempts").row::<Attempt>(&mut db.read().await.unwrap()).await.unwrap();
+    let first = read().await;
+    let answer = SendAnswer { tx_hash: first.tx_hash.0, at: first.signed_at, answer: "noted".to_owned() };
+    let after = async |answer: Option<SendAnswer>| {
         let mut tx = db.begin().await.unwrap();
-        let noted = attempt::record_free_sends(&mut tx, first.chain_id, &answers);
-        let held = tokio::time::timeout(Duration::from_secs(2), noted).await.expect("it does not wait").unwrap();
-        tx.commit(Point::Answer).await.unwrap();
-        held
+        attempt::record_blocks(&mut tx, &[InBlock { answer, ..in_block(&first) }]).await.unwrap();
+        tx.commit(Point::Follow).await.unwrap();
+        read().await
     };
-    assert_eq!(note().await.len(), 1, "it is left for later");
-    assert_eq!(of_site().await.sends, first.sends);
-    following.commit(Point::Follow).await.unwrap();
-    assert_eq!(note().await.len(), 0);
-    let last = of_site().await;
-    assert_eq!((last.sends, last.last_answer.as_deref()), (first.sends + 1, Some("noted")));
+    let without = after(None).await;
+    assert_eq!(
+        (without.sends, without.sent_at, without.last_answer),
+        (first.sends, first.sent_at, first.last_answer.clone())
+    );
+    let with = after(Some(answer)).await;
+    assert_eq!(
+        (with.sends, with.sent_at, with.last_answer.as_deref()),
+        (first.sends + 1, Some(first.signed_at), Some("noted"))
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]

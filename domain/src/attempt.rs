@@ -1,17 +1,15 @@
 //! Attempts: the signed transactions of a step. All attempts of a cycle share one nonce.
 
-use std::collections::HashSet;
-
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
-use crate::Result;
 use crate::column::{Dec, Hex};
-use crate::db::{Conn, Tx, expect_all_updated};
+use crate::db::{Conn, Tx};
 use crate::id::{LaneId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
+use crate::{Result, lane_state};
 
 crate::words! {
     /// The kind of an attempt.
@@ -79,7 +77,7 @@ pub async fn insert(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
                 0i64,
             )
         })
-        .execute(tx)
+        .write(tx)
         .await?;
     }
     Ok(())
@@ -143,23 +141,6 @@ pub async fn find_all(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec
     Ok(found)
 }
 
-/// The hashes among these that are our attempts.
-pub async fn known(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Hex<B256>>> {
-    let mut found = Vec::with_capacity(hashes.len());
-    for portion in portions(tx, hashes) {
-        found.extend(
-            sql("select tx_hash from attempts where chain_id = ")
-                .value(chain_id)
-                .push(" and tx_hash in (")
-                .list(portion.iter().map(|hash| Hex(*hash)))
-                .push(")")
-                .scalars::<Hex<B256>>(tx)
-                .await?,
-        );
-    }
-    Ok(found)
-}
-
 /// The answer of a node to a send.
 #[derive(Clone, Debug)]
 #[allow(missing_docs)]
@@ -181,7 +162,7 @@ async fn lock_rows(tx: &mut Tx, chain_id: i64, hashes: &[Hex<B256>]) -> Result<(
             .push(" and tx_hash in (")
             .list(portion.iter().copied())
             .push(") order by tx_hash for update")
-            .scalars::<Hex<B256>>(tx)
+            .write(tx)
             .await?;
     }
     Ok(())
@@ -195,54 +176,49 @@ pub async fn record_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) ->
     note_sends(tx, chain_id, &answers).await
 }
 
-/// Records the sends whose attempts no other commit holds. Returns the other answers, for a later commit: a note can wait, and who waits
-/// for the note of a block in the commit that signs holds the lane up.
-pub async fn record_free_sends(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<SendAnswer>> {
-    if !matches!(tx.conn, Conn::Postgres(_)) {
-        record_sends(tx, chain_id, answers).await?;
-        return Ok(Vec::new());
-    }
-    let mut free: HashSet<B256> = HashSet::new();
-    for portion in portions(tx, answers) {
-        let hashes = sql("select tx_hash from attempts where chain_id = ")
-            .value(chain_id)
-            .push(" and tx_hash in (")
-            .list(portion.iter().map(|answer| Hex(answer.tx_hash)))
-            .push(") order by tx_hash for update skip locked");
-        free.extend(hashes.scalars::<Hex<B256>>(tx).await?.into_iter().map(|hash| hash.0));
-    }
-    let (free, held): (Vec<&SendAnswer>, Vec<_>) = answers.iter().partition(|answer| free.contains(&answer.tx_hash));
-    note_sends(tx, chain_id, &free).await?;
-    Ok(held.into_iter().cloned().collect())
-}
-
 async fn note_sends(tx: &mut Tx, chain_id: i64, answers: &[&SendAnswer]) -> Result<()> {
     for portion in portions(tx, answers) {
         sql("update attempts set sends = sends + 1, sent_at = v.column2, last_answer = v.column3 from (")
             .values(portion, |a| (Hex(a.tx_hash), a.at, &a.answer))
             .with(") as v where attempts.tx_hash = v.column1 and attempts.chain_id = ", chain_id)
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())
 }
 
+/// A block that includes an attempt.
+#[derive(Clone, Debug)]
+#[allow(missing_docs)]
+pub struct InBlock {
+    pub chain_id: i64,
+    pub tx_hash: Hex<B256>,
+    pub block_number: i64,
+    pub block_hash: Hex<B256>,
+    pub receipt: Json<serde_json::Value>,
+    /// The answer to its send, if nothing has stored it yet.
+    pub answer: Option<SendAnswer>,
+}
+
 /// Records the blocks of these attempts.
-pub async fn record_blocks(tx: &mut Tx, attempts: &[Attempt]) -> Result<()> {
-    let mut attempts: Vec<&Attempt> = attempts.iter().collect();
-    attempts.sort_by_key(|attempt| attempt.tx_hash.0);
-    if let Some(first) = attempts.first() {
+pub async fn record_blocks(tx: &mut Tx, included: &[InBlock]) -> Result<()> {
+    let mut included: Vec<&InBlock> = included.iter().collect();
+    included.sort_by_key(|one| one.tx_hash.0);
+    if let Some(first) = included.first() {
         // The blocks of one commit are those of one chain.
-        lock_rows(tx, first.chain_id, &attempts.iter().map(|attempt| attempt.tx_hash).collect::<Vec<_>>()).await?;
+        lock_rows(tx, first.chain_id, &included.iter().map(|one| one.tx_hash).collect::<Vec<_>>()).await?;
     }
-    for portion in portions(tx, &attempts) {
-        let rows = sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5
-            from (")
-        .values(portion, |a| (a.chain_id, a.tx_hash, a.block_number, a.block_hash, &a.receipt))
+    for portion in portions(tx, &included) {
+        sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5,
+                 sends = sends + v.column6, sent_at = coalesce(v.column7, sent_at), last_answer = coalesce(v.column8, last_answer)
+             from (")
+        .values(portion, |one| {
+            let (at, text) = one.answer.as_ref().map(|answer| (answer.at, &answer.answer)).unzip();
+            (one.chain_id, one.tx_hash, one.block_number, one.block_hash, &one.receipt, i64::from(at.is_some()), at, text)
+        })
         .push(") as v where attempts.chain_id = v.column1 and attempts.tx_hash = v.column2")
-        .execute(tx)
+        .write_exactly(tx, portion.len(), "attempt", &portion[0].tx_hash.to_string())
         .await?;
-        expect_all_updated(rows, portion.len(), "attempt", &portion[0].tx_hash.to_string())?;
     }
     Ok(())
 }
@@ -263,7 +239,7 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
                     .push(" and tx_hash in (")
                     .list(portion.iter().map(|(_, hash)| *hash))
                     .push(")")
-                    .execute(tx)
+                    .write(tx)
                     .await?;
             }
         }
@@ -282,7 +258,7 @@ pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) 
         let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
         let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
         for lane_id in of_these.scalars::<LaneId>(tx).await? {
-            if !lanes.contains(&lane_id) && !is_unfunded(tx, &lane_id).await? {
+            if !lanes.contains(&lane_id) && !lane_state::find(tx, &lane_id).await?.unfunded {
                 lanes.push(lane_id);
             }
         }
@@ -290,12 +266,7 @@ pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) 
     Ok(lanes)
 }
 
-/// Whether the lane waits for funds. More signatures would only lengthen the queue behind the unpaid transaction.
-pub async fn is_unfunded(tx: &mut Tx, lane_id: &LaneId) -> Result<bool> {
-    Ok(sql("select count(*) from attempts
-        where lane_id = $1 and open and block_number is null and last_answer like $2")
-    .bind((lane_id, format!("{UNFUNDED}%")))
-    .scalar::<i64>(tx)
-    .await?
-        > 0)
+/// The pattern of answers with this prefix.
+pub(crate) fn unfunded_answers() -> String {
+    format!("{UNFUNDED}%")
 }

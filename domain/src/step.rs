@@ -5,12 +5,12 @@ use std::collections::HashMap;
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Duration, Utc};
 
-use crate::Result;
 use crate::column::Hex;
-use crate::db::{Tx, expect_all_updated};
+use crate::db::Tx;
 use crate::id::{LaneId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
+use crate::{Result, attempt};
 
 /// Prefix of the blocked reason of an operation with a final effect whose rows cannot be read.
 pub const UNREADABLE: &str = "damaged_row";
@@ -92,6 +92,50 @@ pub async fn of_operations(tx: &mut Tx, operation_ids: &[&OperationId]) -> Resul
     Ok(found)
 }
 
+/// A signed transaction, with one step of its operation.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Sent {
+    pub sent_hash: Hex<B256>,
+    pub sent_kind: attempt::Kind,
+    pub sent_position: i64,
+    pub sent_lane: LaneId,
+    pub sent_nonce: i64,
+    #[sqlx(flatten)]
+    pub step: Step,
+}
+
+impl Sent {
+    /// Whether the transaction is that of this step, and the step waits for it. An attempt of an earlier cycle cannot be here: its nonce was
+    /// final before the new cycle started.
+    pub fn is_awaited(&self) -> bool {
+        let step = &self.step;
+        step.position == self.sent_position
+            && step.state == State::Signed
+            && step.nonce == Some(self.sent_nonce)
+            && step.lane_id.as_ref() == Some(&self.sent_lane)
+    }
+}
+
+/// Those of these transactions that are attempts, each with all steps of its operation.
+pub async fn sent(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Sent>> {
+    let mut found = Vec::with_capacity(hashes.len());
+    for portion in portions(tx, hashes) {
+        found.extend(
+            sql("select a.tx_hash as sent_hash, a.kind as sent_kind, a.position as sent_position, a.lane_id as sent_lane,
+                     a.nonce as sent_nonce, s.*
+                 from attempts a join operation_steps s on s.operation_id = a.operation_id where a.chain_id = ")
+            .value(chain_id)
+            .push(" and a.tx_hash in (")
+            .list(portion.iter().map(|hash| Hex(*hash)))
+            .push(")")
+            .rows::<Sent>(tx)
+            .await?,
+        );
+    }
+    Ok(found)
+}
+
 /// The operations among these that have exactly one step.
 pub async fn singles(tx: &mut Tx, operation_ids: &[&OperationId]) -> Result<Vec<OperationId>> {
     let mut found = Vec::with_capacity(operation_ids.len());
@@ -115,7 +159,7 @@ pub async fn save(tx: &mut Tx, step: &Step, read: State) -> Result<()> {
 /// Writes the changed columns if all steps are still in the state that was read.
 pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
     for portion in portions(tx, steps) {
-        let rows = sql("update operation_steps
+        sql("update operation_steps
             set state = v.column3, outcome = v.column4, lane_id = v.column5, nonce = v.column6,
                 gas_limit = v.column7, tx_hash = v.column8, block_number = v.column9, block_hash = v.column10,
                 signed_at = v.column11, final_at = v.column12
@@ -141,9 +185,8 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
                 and operation_steps.state = ",
             read,
         )
-        .execute(tx)
+        .write_exactly(tx, portion.len(), "step of", &portion[0].operation_id)
         .await?;
-        expect_all_updated(rows, portion.len(), "step of", &portion[0].operation_id)?;
     }
     Ok(())
 }

@@ -8,10 +8,11 @@ use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::payout::calldata::spender;
 use muniment_activities::signer::policy::{Permit, PolicyGate};
 use muniment_activities::signer::transaction::{Signed, Transaction};
-use muniment_domain::attempt::{self, Attempt, Kind, SendAnswer};
+use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::lane_state::{self, LaneState};
 use muniment_domain::operation::{self, Move, Operation, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
@@ -37,7 +38,7 @@ pub async fn submit(
     lane_id: &LaneId,
     batch: Vec<Prepared>,
 ) -> Result<Vec<Prepared>> {
-    let stored = store(engine, network, lane_id, batch, &[]).await?;
+    let stored = store(engine, network, lane_id, batch).await?;
     send::send(engine, network, stored.attempts.iter().collect()).await?;
     Ok(stored.rest)
 }
@@ -49,38 +50,26 @@ pub struct Stored {
     pub attempts: Vec<Attempt>,
     /// The steps that do not fit.
     pub rest: Vec<Prepared>,
-    /// The answers that are stored later, because another commit holds their rows.
-    pub held: Vec<SendAnswer>,
 }
 
 impl Stored {
     fn nothing(rest: Vec<Prepared>) -> Self {
-        Self { rest, ..Self::default() }
+        Self { attempts: Vec::new(), rest }
     }
 }
 
-/// Signs and stores prepared steps of one lane, as far as the lane has room. The answers to earlier sends are stored in the same commit.
-/// Without a commit they are not stored.
-pub async fn store(
-    engine: &Engine,
-    network: &Network,
-    lane_id: &LaneId,
-    mut batch: Vec<Prepared>,
-    answers: &[SendAnswer],
-) -> Result<Stored> {
-    for _ in 0..RACES_MAX {
-        let mut tx = engine.db.read().await?;
-        let lane = lane::find(&mut tx, lane_id).await?;
-        let under_way = step::in_flight(&mut tx, lane_id).await?;
-        let unfunded = attempt::is_unfunded(&mut tx, lane_id).await?;
-        drop(tx);
+/// Signs and stores prepared steps of one lane, as far as the lane has room.
+pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut batch: Vec<Prepared>) -> Result<Stored> {
+    for race in 0..RACES_MAX {
+        let LaneState { lane, in_flight, unfunded, anchor } =
+            lane_state::find(&mut engine.db.read().await?, lane_id).await?;
         if lane.mode != Mode::Active || unfunded {
             let now = versions(engine, &batch).await?;
             drop_moved(&mut batch, now);
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
-        let room = i64::from(network.chain.config.in_flight_max).saturating_sub(under_way).max(0);
+        let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
         if most == 0 || batch.is_empty() {
             let now = versions(engine, &batch).await?;
@@ -88,14 +77,17 @@ pub async fn store(
             return Ok(Stored::nothing(batch));
         }
         // Side by side, because the lane stands still until the last of them is answered.
-        let (gate, day, doubt, now) = futures::join!(
+        let (gate, day, doubt) = futures::join!(
             gate(engine, network, &batch),
             payout_limit::today(engine, network, &batch),
-            chain_identity::signing_refusal(engine, network),
-            versions(engine, &batch),
+            chain_identity::signing_refusal(network, &anchor),
         );
-        let (gate, mut day, doubt) = (gate?, day?, doubt?);
-        drop_moved(&mut batch, now?);
+        let (gate, mut day) = (gate?, day?);
+        // The commit compares the versions. Only after it has failed is it worth a statement to find out whose is another.
+        if race > 0 {
+            let now = versions(engine, &batch).await?;
+            drop_moved(&mut batch, now);
+        }
         if let Some(doubt) = doubt {
             postpone(engine, batch, &doubt).await?;
             return Ok(Stored::default());
@@ -111,10 +103,10 @@ pub async fn store(
         if signed.is_empty() {
             return Ok(Stored::nothing(rest));
         }
-        match commit(engine, &lane, &signed, &day, answers).await {
-            Ok(held) => {
+        match commit(engine, &lane, &signed, &day).await {
+            Ok(()) => {
                 release(engine, network, &signed).await?;
-                return Ok(Stored { attempts: signed.into_iter().map(|(_, attempt)| attempt).collect(), rest, held });
+                return Ok(Stored { attempts: signed.into_iter().map(|(_, attempt)| attempt).collect(), rest });
             }
             // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
@@ -314,15 +306,10 @@ pub fn new_attempt(
     }
 }
 
-/// Stores nonces, signed transactions and statuses in one commit, and the answers whose rows are free. Returns the other answers.
-async fn commit(
-    engine: &Engine,
-    lane: &Lane,
-    signed: &SignedBatch,
-    day: &Day,
-    answers: &[SendAnswer],
-) -> Result<Vec<SendAnswer>> {
+/// Stores nonces, signed transactions and statuses in one commit.
+async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day) -> Result<()> {
     let mut tx = engine.db.begin().await?;
+    tx.gather_writes();
     lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
     let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
     for (prepared, attempt) in signed {
@@ -348,7 +335,5 @@ async fn commit(
     operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
     operation::save_all(&mut tx, &mut later).await?;
     day.write(&mut tx).await?;
-    let held = attempt::record_free_sends(&mut tx, lane.chain_id, answers).await?;
-    tx.commit(Point::Sign).await?;
-    Ok(held)
+    tx.commit(Point::Sign).await
 }

@@ -143,7 +143,9 @@ pub async fn record(
     receipts: &[Receipt],
     foreign: &[ForeignTransaction],
 ) -> Result<()> {
-    inclusion::include(tx, chain_id, &receipts.iter().collect::<Vec<_>>()).await?;
+    let hashes: Vec<B256> = receipts.iter().map(|receipt| receipt.tx_hash).collect();
+    let sent = step::sent(tx, chain_id, &hashes).await?;
+    inclusion::include(tx, &sent, receipts, &[]).await?;
     for proof in foreign {
         lane::note_foreign(tx, proof).await?;
     }

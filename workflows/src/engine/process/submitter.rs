@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use muniment_domain::Result;
-use muniment_domain::attempt::{Attempt, SendAnswer};
+use muniment_domain::attempt::Attempt;
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::operation::WAITS_FOR_LANE;
 use tokio::sync::{Notify, mpsc, watch};
@@ -60,8 +60,7 @@ pub struct Submitter {
     /// Prepared steps, in the order of their arrival.
     waiting: Vec<Prepared>,
     holds: HashMap<OperationId, Hold>,
-    /// Answers that are not stored yet. They are not urgent.
-    answers: Vec<SendAnswer>,
+    /// When there were last no answers to note.
     noted: Last,
     send: fn(Sending) -> Sending,
     /// The send in progress. The next one must not overtake it.
@@ -87,7 +86,6 @@ impl Submitter {
             open: true,
             waiting: Vec::new(),
             holds: HashMap::new(),
-            answers: Vec::new(),
             noted: Last::default(),
             send,
             sending: None,
@@ -101,7 +99,7 @@ impl Submitter {
         let mut gathered = None;
         loop {
             self.turn(network, &mut incoming).await;
-            let (waits, notes) = (!self.waiting.is_empty(), !self.answers.is_empty());
+            let (waits, notes) = (!self.waiting.is_empty(), network.holds_answers());
             tokio::select! {
                 next = incoming.recv() => match next {
                     Some(next) => {
@@ -141,12 +139,13 @@ impl Submitter {
             self.spill().await;
         }
         let now = network.chain.milliseconds();
-        if self.answers.is_empty() {
+        if !network.holds_answers() {
             self.noted.mark(now);
         } else if self.noted.is_past(now, NOTE_AFTER) && self.waiting.is_empty()
             || self.noted.is_past(now, LOOK_AGAIN * 10)
         {
             self.note(network).await;
+            self.noted.mark(network.chain.milliseconds());
         }
         self.load.store(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX), Ordering::Relaxed);
     }
@@ -188,7 +187,7 @@ impl Submitter {
     async fn sign(&mut self, network: &Network) -> usize {
         self.drop_stale().await;
         let batch = std::mem::take(&mut self.waiting);
-        let stored = match submit::store(&self.engine, network, &self.lane_id, batch, &self.answers).await {
+        let stored = match submit::store(&self.engine, network, &self.lane_id, batch).await {
             Ok(stored) => stored,
             Err(error) => {
                 // Committed steps are followed and sent again. The sweep wakes the others.
@@ -205,7 +204,6 @@ impl Submitter {
         }
         let signed = stored.attempts.len();
         if signed > 0 {
-            self.answers = stored.held;
             self.send(network, stored.attempts).await;
         }
         signed
@@ -228,7 +226,7 @@ impl Submitter {
         let noted = match sent {
             // The commit that stores the answer notifies the process that follows the chain.
             Ok(sent) if sent.all_taken && network.followed_here.load(Ordering::Relaxed) => {
-                self.answers.extend(sent.answers);
+                network.hold_answers(sent.answers);
                 Ok(())
             }
             Ok(sent) => send::record_answers(&self.engine, network, &sent).await,
@@ -240,7 +238,7 @@ impl Submitter {
     }
 
     async fn note(&mut self, network: &Network) {
-        let sent = Broadcast::taken(std::mem::take(&mut self.answers));
+        let sent = Broadcast::taken(network.take_answers());
         if let Err(error) = send::record_answers(&self.engine, network, &sent).await {
             tracing::error!(lane.id = self.lane_id.as_str(), "the answers to a send were not recorded: {error}");
         }
