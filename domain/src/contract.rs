@@ -47,7 +47,7 @@ pub async fn ensure_tokens(tx: &mut Tx, tokens: &[(i64, Address, &str)]) -> Resu
                 (*chain_id, Hex(*address), Kind::Token, *offering_id, 1, now)
             })
             .push(" on conflict do nothing")
-            .execute(tx)
+            .write(tx)
             .await?;
     }
     Ok(())
@@ -111,21 +111,17 @@ pub async fn of_offerings(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Hex<Address
 /// The contracts that the policy gate needs for calls to these targets: the known targets, the factory and the distributor. Not
 /// all tokens, because there is one for each offering.
 pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) -> Result<Vec<(Hex<Address>, Kind)>> {
-    let mut found = sql("select address, kind from contracts
-        where chain_id = $1 and kind in :called")
-    .words(":called", &[Kind::Factory, Kind::Distributor])
-    .bind(chain_id)
-    .rows::<(Hex<Address>, Kind)>(tx)
-    .await?;
+    let mut found = Vec::new();
     for portion in portions(tx, targets) {
         found.extend(
-            sql("select address, kind from contracts where chain_id = ")
-                .value(chain_id)
-                .push(" and address in (")
-                .list(portion.iter().map(|address| Hex(*address)))
-                .push(")")
-                .rows::<(Hex<Address>, Kind)>(tx)
-                .await?,
+            sql("select address, kind from contracts where chain_id = $1 and kind in :called
+                 union select address, kind from contracts where chain_id = $1 and address in (")
+            .words(":called", &[Kind::Factory, Kind::Distributor])
+            .bind(chain_id)
+            .list(portion.iter().map(|address| Hex(*address)))
+            .push(")")
+            .rows::<(Hex<Address>, Kind)>(tx)
+            .await?,
         );
     }
     Ok(found)

@@ -42,6 +42,7 @@ pub mod investor;
 pub mod issuer;
 pub mod kyc;
 pub mod lane;
+pub mod lane_state;
 pub mod lease;
 pub mod ledger;
 pub mod login_attempt;

@@ -14,9 +14,10 @@ use muniment_activities::revert::Revert;
 use muniment_domain::Error;
 use muniment_domain::chain::{self, Chain as Cursor};
 use muniment_domain::id::LaneId;
-use muniment_domain::lane::{self, Lane, Mode};
+use muniment_domain::lane::{Lane, Mode};
+use muniment_domain::lane_state;
 use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};
-use muniment_domain::step::{self, Step};
+use muniment_domain::step::Step;
 
 use crate::engine::conclude;
 use crate::engine::execution::{self, Executed};
@@ -203,10 +204,10 @@ struct Lanes {
 impl Lanes {
     async fn read(engine: &Engine, network: &Network) -> Result<Self, Error> {
         let mut tx = engine.db.read().await?;
-        let mut all = lane::of_chain(&mut tx, network.id()).await?;
-        all.retain(|lane| network.signers.contains_key(&lane.signer.0));
-        let under_way = step::in_flight_of_chain(&mut tx, network.id()).await?;
-        Ok(Self { all, under_way })
+        let mut all = lane_state::loads_of_chain(&mut tx, network.id()).await?;
+        all.retain(|(lane, _)| network.signers.contains_key(&lane.signer.0));
+        let under_way = all.iter().map(|(lane, in_flight)| (lane.id.clone(), *in_flight)).collect();
+        Ok(Self { all: all.into_iter().map(|(lane, _)| lane).collect(), under_way })
     }
 
     /// The lane of an operation. A new operation gets an active lane with room, spread by its id. A signer that is known to lack roles for

@@ -17,7 +17,7 @@ use muniment_domain::lane::{self, Lane, Mode, Stuck};
 use muniment_domain::operation::{self, Move, Problem, Stage, Status};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Step};
-use muniment_domain::{Error, Result, chain, command};
+use muniment_domain::{Error, Result, chain, command, lane_state};
 
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, Network};
@@ -233,7 +233,8 @@ pub async fn store_and_send(
     if lane.mode == Mode::Quarantined {
         return Ok(Stored::No(format!("lane_quarantined: {}", lane.mode_reason.clone().unwrap_or_default())));
     }
-    if let Some(doubt) = chain_identity::signing_refusal(engine, network).await? {
+    let anchor = lane_state::find(&mut engine.db.read().await?, &lane.id).await?.anchor;
+    if let Some(doubt) = chain_identity::signing_refusal(network, &anchor).await {
         tracing::warn!(operation.id = %newest.operation_id, "a replacement was not signed: {doubt}");
         return Ok(Stored::No(doubt));
     }
