@@ -18,6 +18,7 @@ use muniment_activities::chain::logs::{ChainLog, EventFilter};
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
+use muniment_domain::chain::Chain;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
@@ -46,30 +47,32 @@ struct Question {
     apart: Vec<Cursor>,
 }
 
-/// Reads every token up to the final block. A token that cannot be read delays only itself.
-pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
+/// Reads every token up to the final block. A token that cannot be read delays only itself. Returns the chain as it was then, if it was ever
+/// contacted.
+pub async fn index(engine: &Engine, network: &Network) -> Result<Option<Chain>> {
     loop {
         let mut tx = engine.db.read().await?;
-        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
-        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(()) };
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(None) };
+        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(Some(followed)) };
         if followed.halted_reason.is_some() {
-            return Ok(());
+            return Ok(Some(followed));
         }
         let apart = token_read::behind(&mut tx, network.id()).await?;
         let together = joint_question(&mut tx, &read, followed.final_number, &apart).await?;
         drop(tx);
-        let mut moved = false;
+        let mut left = false;
         if let Some(question) = &together {
-            moved |= read_on(engine, network, &mut read, question).await?;
+            let answer = read_on(engine, network, &mut read, question).await?;
+            left = answer == Answer::Changed || answer == Answer::Stored && question.to < followed.final_number;
         }
         let with_them = together.map(|question| question.apart).unwrap_or_default();
         for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
             if let Some(question) = single_question(&read, token) {
-                moved |= read_on(engine, network, &mut read, &question).await?;
+                left |= read_on(engine, network, &mut read, &question).await? != Answer::Unusable;
             }
         }
-        if !moved {
-            return Ok(());
+        if !left {
+            return Ok(Some(followed));
         }
     }
 }
@@ -96,19 +99,30 @@ fn single_question(read: &TokenRead, token: Cursor) -> Option<Question> {
     (from <= to + 1).then(|| Question { from, to, tokens: Some(vec![token.clone()]), apart: vec![token] })
 }
 
-/// Makes a request and stores its events. Returns whether a cursor moved.
-async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<bool> {
+/// What became of a request.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// Its events are stored, and its cursors moved.
+    Stored,
+    /// Another process continued, or a token was reset: the cursors are read again.
+    Changed,
+    /// It is made again with the next block.
+    Unusable,
+}
+
+/// Makes a request and stores its events.
+async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<Answer> {
     let taken = match ask(engine, network, question).await {
         Ok(events) => store(engine, read, question, &events).await,
         Err(Walk::Fault(fault)) => {
             tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
-            return Ok(false);
+            return Ok(Answer::Unusable);
         }
         Err(Walk::Domain(error)) => Err(error),
     };
     match taken {
-        // Another process continued, or a token was reset: the cursors are read again.
-        Ok(()) | Err(Error::Stale { .. }) => Ok(true),
+        Ok(()) => Ok(Answer::Stored),
+        Err(Error::Stale { .. }) => Ok(Answer::Changed),
         // The stored events are inconsistent, so the token is read again from its first block.
         Err(Error::Unreadable { id, what, why }) => match forget(engine, &id.as_str().into()).await? {
             true => {
@@ -116,7 +130,7 @@ async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, quest
                     offering.id = id.as_str(),
                     "the events of the token are inconsistent, it is read again: {why}"
                 );
-                Ok(false)
+                Ok(Answer::Unusable)
             }
             false => Err(Error::Unreadable { id, what, why }),
         },
@@ -310,6 +324,7 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
         // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
         let reached = later.is_empty() && question.to >= read.block_number;
         let mut tx = engine.db.begin().await?;
+        tx.gather_writes();
         let restricted = if reached { newly_restricted(&mut tx, question, events).await? } else { BTreeSet::new() };
         for id in &restricted {
             muniment_domain::offering::lock_row(&mut tx, id).await?;
