@@ -106,7 +106,7 @@ pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
         return Ok(());
     }
     let oldest = now - Duration::hours(REPLAY_HOURS);
-    let rows = sql("insert into idempotency_keys (principal, method, path, key, fingerprint, status, location, body,
+    sql("insert into idempotency_keys (principal, method, path, key, fingerprint, status, location, body,
             created_at)
         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)
         on conflict (principal, method, path, key) do update set fingerprint = excluded.fingerprint,
@@ -125,9 +125,8 @@ pub async fn store(tx: &mut Tx, k: &Key, answer: &Answer) -> Result<()> {
         now,
         oldest,
     ))
-    .execute(tx)
-    .await?;
-    if rows == 1 { Ok(()) } else { Err(Error::Stale { what: "idempotency key", id: k.key.to_string() }) }
+    .write_exactly(tx, 1, "idempotency key", &k.key)
+    .await
 }
 
 /// Deletes up to `limit` expired answers.

@@ -94,7 +94,7 @@ async fn carry_out<'a>(
             let response = replayed(&answer);
             return Ok((answer, response));
         }
-        let (mut tx, answer, point) = match attempt(tx).await {
+        let (tx, answer, point) = match attempt(tx).await {
             Ok(Some(done)) => done,
             // A row changed since it was read: everything is read again.
             Ok(None) => continue,
@@ -106,8 +106,7 @@ async fn carry_out<'a>(
                 (app.db.begin().await?, answer, Point::Accept)
             }
         };
-        if keep(app, &mut tx, sent, &answer).await? {
-            tx.commit(point).await?;
+        if commit(app, tx, sent, &answer, point).await? {
             let response = response(&answer);
             return Ok((answer, response));
         }
@@ -167,16 +166,19 @@ async fn answered(app: &App, tx: &mut Tx, sent: &Sent) -> Result<Option<Answer>>
     }
 }
 
-/// Stores the answer in the commit of its effect. False if another request under this key was first: then nothing may be committed.
-async fn keep(app: &App, tx: &mut Tx, sent: &Sent, answer: &Answer) -> Result<bool> {
-    let key = &sent.key;
-    let stored = if sent.answers_secret {
-        let body = app.seal(&owner(key), answer.body.as_bytes())?;
-        idempotency::store(tx, key, &Answer { body, ..answer.clone() }).await
-    } else {
-        idempotency::store(tx, key, answer).await
+/// Stores the answer in the commit of its effect. False if another request under this key was first: then nothing is committed.
+async fn commit(app: &App, mut tx: Tx, sent: &Sent, answer: &Answer, point: Point) -> Result<bool> {
+    let (key, mut kept) = (&sent.key, answer.clone());
+    if sent.answers_secret {
+        kept.body = app.seal(&owner(key), answer.body.as_bytes())?;
+    }
+    let stored = async {
+        // Answer and audit entries are one statement.
+        tx.gather_writes();
+        idempotency::store(&mut tx, key, &kept).await?;
+        tx.commit(point).await
     };
-    match stored {
+    match stored.await {
         Ok(()) => Ok(true),
         Err(muniment_domain::Error::Stale { .. }) => Ok(false),
         Err(error) => Err(error.into()),
