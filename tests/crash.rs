@@ -119,7 +119,12 @@ on_both_databases! {
     }
 
     async fn crash_around_recording_a_response(database: Database) {
-        crash_in_plain_work(database, Point::Answer, &[1, 2]).await;
+        let mut site = Installation::new(database, Mining::Quick, &[Terms::locked(2); 2]).await;
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        site.config.node(proxy.url());
+        // The answer to an accepted send is stored with its block, which is there at once. A lost answer is recorded alone.
+        let stir = || _ = proxy.add(Rule::new(Fault::DropResponse).on(&["eth_sendRawTransaction"]).times(2));
+        survives(&site, Point::Answer, &[1], stir).await;
     }
 
     async fn crash_around_moving_the_cursor(database: Database) {
