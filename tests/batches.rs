@@ -155,6 +155,17 @@ on_both_databases! {
         }
     }
 
+    async fn any_number_of_writes_can_be_gathered(database: Database) {
+        let db = with_tables(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        tx.gather_writes();
+        for number in 0..100 {
+            add(&mut tx, &format!("{number:03}")).await;
+        }
+        tx.commit(Point::Housekeeping).await.unwrap();
+        assert_eq!(numbers(&mut db.read().await.unwrap()).await.len(), 100);
+    }
+
     async fn a_guard_that_fails_among_gathered_writes_stores_none_of_them(database: Database) {
         let db = with_tables(&database).await;
         let written = async {

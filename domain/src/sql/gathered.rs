@@ -6,6 +6,9 @@ use sqlx::Row as _;
 use super::{Conn, Server, Sql};
 use crate::{Error, Result};
 
+/// The writes of one statement. A commit of the engine has fewer; without a limit the texts of a long transaction would have no end.
+const WAITING_MAX: usize = 16;
+
 /// The waiting writes of a transaction.
 #[derive(Debug)]
 pub struct Gathered {
@@ -28,15 +31,28 @@ struct Waiting {
 
 /// The rows that a write must change. If they are others, somebody else changed them first.
 #[derive(Debug)]
-pub(super) struct Guard {
-    pub(super) rows: usize,
-    pub(super) what: &'static str,
-    pub(super) id: String,
+struct Guard {
+    rows: usize,
+    what: &'static str,
+    id: String,
 }
 
 impl Guard {
     fn check(self, rows: u64) -> Result<()> {
         if rows == self.rows as u64 { Ok(()) } else { Err(Error::Stale { what: self.what, id: self.id }) }
+    }
+}
+
+impl Sql {
+    /// Runs a write whose number of rows does not matter. In a transaction that gathers its writes it may run later.
+    pub async fn write(self, conn: &mut Conn) -> Result<()> {
+        conn.write(self, None).await
+    }
+
+    /// Runs a guarded write of this many rows. If it changes fewer, the caller must read again; the error has the first id. In a
+    /// transaction that gathers its writes it may run, and fail, later.
+    pub async fn write_exactly(self, conn: &mut Conn, rows: usize, what: &'static str, first: &str) -> Result<()> {
+        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).await
     }
 }
 
@@ -56,7 +72,7 @@ impl Conn {
     }
 
     /// Runs a write, or lets it wait.
-    pub(super) async fn write(&mut self, write: Sql, guard: Option<Guard>) -> Result<()> {
+    async fn write(&mut self, write: Sql, guard: Option<Guard>) -> Result<()> {
         let waits = matches!(self, Self::Postgres(Server::Transaction(_, Gathered { gathers: true, .. })));
         if !waits || self.clashes(&write.text) {
             self.flush().await?;
@@ -71,12 +87,13 @@ impl Conn {
         guard.map_or(Ok(()), |guard| guard.check(rows))
     }
 
-    /// Whether a write may change a row that one of those that wait changes, too: one statement cannot change it twice.
+    /// Whether a write cannot wait with the others: there are enough, or it may change a row that one of them changes, which one statement
+    /// cannot do twice.
     fn clashes(&self, text: &str) -> bool {
         let Self::Postgres(Server::Transaction(_, gathered)) = self else { return false };
         let only_adds = text.starts_with("insert ") && !text.contains(" do update ");
         let changes = |waiting: &Waiting| !is_lock(&waiting.write.text) && target(&waiting.write.text) == target(text);
-        !only_adds && gathered.waiting.iter().any(changes)
+        gathered.waiting.len() >= WAITING_MAX || !only_adds && gathered.waiting.iter().any(changes)
     }
 
     /// Runs the writes that wait. If the guard of one of them fails, the caller must not commit.

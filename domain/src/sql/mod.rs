@@ -34,7 +34,6 @@ pub use answer::answered;
 use batch::Batch;
 pub use change::{Change, insert_into, update_table};
 pub use gathered::Gathered;
-use gathered::Guard;
 pub use value::{Bind, ToSql, Value};
 
 /// The connection of one engine.
@@ -225,17 +224,6 @@ impl Sql {
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
         conn.flush().await?;
         self.run(conn).await
-    }
-
-    /// Runs a write whose number of rows does not matter. In a transaction that gathers its writes it may run later.
-    pub async fn write(self, conn: &mut Conn) -> Result<()> {
-        conn.write(self, None).await
-    }
-
-    /// Runs a guarded write of this many rows. If it changes fewer, the caller must read again; the error has the first id. In a
-    /// transaction that gathers its writes it may run, and fail, later.
-    pub async fn write_exactly(self, conn: &mut Conn, rows: usize, what: &'static str, first: &str) -> Result<()> {
-        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).await
     }
 
     async fn run(self, conn: &mut Conn) -> Result<u64> {
