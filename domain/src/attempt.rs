@@ -4,12 +4,12 @@ use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
 use sqlx::types::Json;
 
+use crate::Result;
 use crate::column::{Dec, Hex};
 use crate::db::{Conn, Tx};
 use crate::id::{LaneId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
-use crate::{Result, lane_state};
 
 crate::words! {
     /// The kind of an attempt.
@@ -249,22 +249,6 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
 
 /// Prefix of an answer which means that the signer cannot pay for gas.
 pub const UNFUNDED: &str = "insufficient_funds";
-
-/// The lanes that wait for funds because of these answers, and did not before.
-pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<LaneId>> {
-    let refused: Vec<_> = answers.iter().filter(|a| a.answer.starts_with(UNFUNDED)).map(|a| Hex(a.tx_hash)).collect();
-    let mut lanes = Vec::new();
-    for portion in portions(tx, &refused) {
-        let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
-        let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
-        for lane_id in of_these.scalars::<LaneId>(tx).await? {
-            if !lanes.contains(&lane_id) && !lane_state::find(tx, &lane_id).await?.unfunded {
-                lanes.push(lane_id);
-            }
-        }
-    }
-    Ok(lanes)
-}
 
 /// The pattern of answers with this prefix.
 pub(crate) fn unfunded_answers() -> String {

@@ -1,11 +1,14 @@
 //! What decides whether a lane signs now.
 
+use crate::Result;
+use crate::attempt::{self, SendAnswer};
 use crate::chain::Anchor;
+use crate::column::Hex;
 use crate::db::Tx;
 use crate::id::LaneId;
 use crate::lane::{self, Lane};
+use crate::rows::portions;
 use crate::sql::sql;
-use crate::{Result, attempt};
 
 /// A lane, with what decides whether it signs now.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -49,4 +52,21 @@ pub async fn loads_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Lane, i64
     .rows::<Loaded>(tx)
     .await?;
     Ok(loaded.into_iter().map(|row| (row.lane, row.in_flight)).collect())
+}
+
+/// The lanes that wait for funds because of these answers, and did not before.
+pub async fn newly_unfunded(tx: &mut Tx, chain_id: i64, answers: &[SendAnswer]) -> Result<Vec<LaneId>> {
+    let refused: Vec<_> =
+        answers.iter().filter(|a| a.answer.starts_with(attempt::UNFUNDED)).map(|a| Hex(a.tx_hash)).collect();
+    let mut lanes = Vec::new();
+    for portion in portions(tx, &refused) {
+        let of_these = sql("select distinct lane_id from attempts where chain_id = ").value(chain_id);
+        let of_these = of_these.push(" and tx_hash in (").list(portion.iter().copied()).push(")");
+        for lane_id in of_these.scalars::<LaneId>(tx).await? {
+            if !lanes.contains(&lane_id) && !find(tx, &lane_id).await?.unfunded {
+                lanes.push(lane_id);
+            }
+        }
+    }
+    Ok(lanes)
 }

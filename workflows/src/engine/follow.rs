@@ -50,7 +50,7 @@ struct Found {
 /// Makes one pass.
 pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     let position = match network.take_position() {
-        None => Position::read(engine, network.id()).await?,
+        None => Position::read(&engine.db, network.id()).await?,
         known => known,
     };
     let Some(position) = position else { return first_contact(engine, network).await };
@@ -135,7 +135,7 @@ async fn walk(
     let mut ancestor = cursor.head_number;
     if newest < head {
         // An endpoint that lags behind is no news, but one with another block at the same height is.
-        let same = position.hash_at(engine, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
+        let same = position.hash_at(&engine.db, newest.cast_signed()).await?.is_none_or(|h| h == heads.latest.hash);
         if same {
             return Ok((Pass::Still, Some(position)));
         }
@@ -144,7 +144,7 @@ async fn walk(
         ancestor = common_ancestor(engine, network, &mut position, newest).await?;
     }
     let mut blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
-    let parent = position.hash_at(engine, ancestor).await?;
+    let parent = position.hash_at(&engine.db, ancestor).await?;
     if blocks.first().is_some_and(|b| parent.is_some_and(|hash| b.parent_hash != hash)) {
         ancestor = common_ancestor(engine, network, &mut position, newest).await?;
         blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
@@ -157,7 +157,7 @@ async fn walk(
         return if gone { Ok((halt(engine, &cursor, ancestor).await?, None)) } else { Err(Fault::UnknownBlock.into()) };
     }
     // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
-    let below = position.hash_at(engine, ancestor).await?;
+    let below = position.hash_at(&engine.db, ancestor).await?;
     if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
         return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
     }
@@ -199,7 +199,7 @@ async fn common_ancestor(
 ) -> Result<i64, Walk> {
     let mut number = position.cursor.head_number;
     while number >= position.cursor.final_number {
-        let ours = position.hash_at(engine, number).await?;
+        let ours = position.hash_at(&engine.db, number).await?;
         let theirs = network.chain.header(number.cast_unsigned()).await?.map(|h| h.hash);
         match (ours, theirs) {
             (Some(ours), Some(theirs)) if ours == theirs => return Ok(number),
@@ -289,7 +289,7 @@ async fn commit(
     if let Some((number, hash)) = announced {
         let ours = match found.headers.iter().find(|header| header.number == number) {
             Some(header) => Some(header.hash.0),
-            None => position.hash_at(engine, number).await?,
+            None => position.hash_at(&engine.db, number).await?,
         };
         if ours == Some(hash) {
             last = (number, hash);
@@ -297,7 +297,7 @@ async fn commit(
     }
     let head = match found.headers.last() {
         Some(newest) => (newest.number, newest.hash.0),
-        None => (ancestor, position.hash_at(engine, ancestor).await?.unwrap_or(position.cursor.head_hash.0)),
+        None => (ancestor, position.hash_at(&engine.db, ancestor).await?.unwrap_or(position.cursor.head_hash.0)),
     };
     let answers: Vec<_> = found.receipts.iter().filter_map(|receipt| network.take_answer(receipt.tx_hash)).collect();
     if let Err(error) = write(engine, &position.cursor, ancestor, found, (head, last), &answers).await {

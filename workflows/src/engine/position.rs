@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, HashSet};
 use alloy_primitives::{Address, B256};
 use muniment_domain::chain::{self, Chain as Cursor, Header};
 use muniment_domain::column::Hex;
+use muniment_domain::db::Db;
 use muniment_domain::{Result, lane};
-
-use crate::engine::Engine;
 
 /// How far the chain is followed. It is kept in memory between two passes, as long as nothing else changes the row of the chain: the commit
 /// of a pass compares its version.
@@ -22,8 +21,8 @@ pub struct Position {
 
 impl Position {
     /// Reads it. None before the first contact.
-    pub async fn read(engine: &Engine, chain_id: i64) -> Result<Option<Self>> {
-        let mut tx = engine.db.read().await?;
+    pub async fn read(db: &Db, chain_id: i64) -> Result<Option<Self>> {
+        let mut tx = db.read().await?;
         let Some(cursor) = chain::find(&mut tx, chain_id).await? else { return Ok(None) };
         let lanes = lane::of_chain(&mut tx, chain_id).await?;
         let signers = lanes.iter().map(|lane| lane.signer.0).collect();
@@ -31,7 +30,7 @@ impl Position {
     }
 
     /// The hash of the known canonical block at a height: from the cursor at its two ends, otherwise from the headers.
-    pub async fn hash_at(&mut self, engine: &Engine, number: i64) -> Result<Option<B256>> {
+    pub async fn hash_at(&mut self, db: &Db, number: i64) -> Result<Option<B256>> {
         if number == self.cursor.head_number {
             return Ok(Some(self.cursor.head_hash.0));
         }
@@ -41,7 +40,7 @@ impl Position {
         if let Some(hash) = self.hashes.get(&number) {
             return Ok(Some(*hash));
         }
-        let header = chain::header(&mut engine.db.read().await?, self.cursor.chain_id, number).await?;
+        let header = chain::header(&mut db.read().await?, self.cursor.chain_id, number).await?;
         self.hashes.extend(header.map(|header| (number, header.hash.0)));
         Ok(header.map(|header| header.hash.0))
     }

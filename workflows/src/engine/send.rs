@@ -6,10 +6,10 @@ use alloy_primitives::Bytes;
 use chrono::Duration as Span;
 use muniment_activities::chain::send::SendResult;
 use muniment_activities::rpc::classify::SendClass;
-use muniment_domain::Result;
 use muniment_domain::attempt::{self, Attempt, SendAnswer};
 use muniment_domain::id::LaneId;
 use muniment_domain::point::{self, Point, When};
+use muniment_domain::{Result, lane_state};
 
 use crate::engine::{Engine, Network};
 use crate::engine::{lane, queue, used_nonce};
@@ -94,7 +94,7 @@ pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast
         return Ok(());
     }
     let mut tx = engine.db.begin().await?;
-    let unfunded = attempt::newly_unfunded(&mut tx, network.id(), &sent.answers).await?;
+    let unfunded = lane_state::newly_unfunded(&mut tx, network.id(), &sent.answers).await?;
     attempt::record_sends(&mut tx, network.id(), &sent.answers).await?;
     for lane_id in unfunded {
         muniment_domain::lane::report_low_funds(&mut tx, &lane_id).await?;
