@@ -151,7 +151,7 @@ pub struct SendAnswer {
 }
 
 /// Locks these attempts in the order of their hashes, so that two commits cannot deadlock: an update takes its rows in the order of its plan.
-/// SQLite has one writer, which needs no lock.
+/// Among gathered writes the lock waits with them, and comes first. SQLite has one writer, which needs no lock.
 async fn lock_rows(tx: &mut Tx, chain_id: i64, hashes: &[Hex<B256>]) -> Result<()> {
     if hashes.len() < 2 || !matches!(tx.conn, Conn::Postgres(_)) {
         return Ok(());
