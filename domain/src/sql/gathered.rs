@@ -117,7 +117,8 @@ impl Conn {
     }
 }
 
-/// One statement that runs all of them and returns the number of rows of each.
+/// One statement that runs all of them and returns the number of rows of each. The server runs each when its count is asked for, so in this
+/// order. None of them sees what another wrote; references between their rows are checked at the end.
 fn together(writes: Vec<Sql>) -> Sql {
     let (mut text, mut values, mut batches) = ("with ".to_owned(), Vec::new(), Vec::new());
     let (names, count): (Vec<String>, _) = ((0..writes.len()).map(|n| format!("w{n}")).collect(), writes.len());
