@@ -3,7 +3,8 @@
 
 use sqlx::Row as _;
 
-use super::{Conn, Server, Sql};
+use super::batch::MARK;
+use super::{Conn, Server, Sql, sql};
 use crate::{Error, Result};
 
 /// The writes of one statement. A commit of the engine has fewer; without a limit the texts of a long transaction would have no end.
@@ -91,9 +92,12 @@ impl Conn {
     /// cannot do twice.
     fn clashes(&self, text: &str) -> bool {
         let Self::Postgres(Server::Transaction(_, gathered)) = self else { return false };
-        let only_adds = text.starts_with("insert ") && !text.contains(" do update ");
+        let is_insert = text.starts_with("insert ");
         let changes = |waiting: &Waiting| !is_lock(&waiting.write.text) && target(&waiting.write.text) == target(text);
-        gathered.waiting.len() >= WAITING_MAX || !only_adds && gathered.waiting.iter().any(changes)
+        let is_guarded = || gathered.waiting.iter().any(|waiting| waiting.guard.is_some());
+        gathered.waiting.len() >= WAITING_MAX
+            || (!is_insert || text.contains(" do update ")) && gathered.waiting.iter().any(changes)
+            || is_insert && !text.contains(" on conflict ") && !text.ends_with(MARK) && is_guarded()
     }
 
     /// Runs the writes that wait. If the guard of one of them fails, the caller must not commit.
@@ -106,8 +110,8 @@ impl Conn {
             let rows = write.run(self).await?;
             return guard.map_or(Ok(()), |guard| guard.check(rows));
         }
-        let (writes, guards): (Vec<Sql>, Vec<Option<Guard>>) = waiting.into_iter().map(|w| (w.write, w.guard)).unzip();
-        let counts = together(writes).only_row(server).await?;
+        let (together, guards) = together(waiting);
+        let counts = together.only_row(server).await?;
         for (number, guard) in guards.into_iter().enumerate() {
             if let Some(guard) = guard {
                 guard.check(counts.try_get::<i64, _>(number)?.cast_unsigned())?;
@@ -118,20 +122,31 @@ impl Conn {
 }
 
 /// One statement that runs all of them and returns the number of rows of each. The server runs each when its count is asked for, so in this
-/// order. None of them sees what another wrote; references between their rows are checked at the end.
-fn together(writes: Vec<Sql>) -> Sql {
-    let (mut text, mut values, mut batches) = ("with ".to_owned(), Vec::new(), Vec::new());
-    let (names, count): (Vec<String>, _) = ((0..writes.len()).map(|n| format!("w{n}")).collect(), writes.len());
-    for (number, write) in writes.into_iter().enumerate() {
-        let comma = if number + 1 < count { ", " } else { " " };
-        let counted = if is_lock(&write.text) { "" } else { " returning 1" };
-        text += &format!("{} as ({}{counted}){comma}", names[number], shifted(&write.text, values.len()));
-        values.extend(write.values);
-        batches.extend(write.batches);
+/// order. None of them sees what another wrote; references between their rows are checked at the end. Rows are inserted only if the guards
+/// before them hold: otherwise a constraint would refuse them before the guard is told.
+fn together(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
+    let mut all = sql("with ");
+    let (mut counts, mut guards): (Vec<String>, Vec<Option<Guard>>) = (Vec::new(), Vec::new());
+    for (number, Waiting { write, guard }) in waiting.into_iter().enumerate() {
+        let comma = if number == 0 { "" } else { ", " };
+        let only_adds = write.text.ends_with(MARK);
+        let is_lock = is_lock(&write.text);
+        let text = shifted(&write.text, all.values.len());
+        all = all.push(format!("{comma}w{number} as ({text}"));
+        all.values.extend(write.values);
+        all.batches.extend(write.batches);
+        if only_adds {
+            let held = guards.iter().zip(&counts).filter_map(|(guard, count)| Some((guard.as_ref()?.rows, count)));
+            for (before, (rows, count)) in held.enumerate() {
+                let and = if before == 0 { " where " } else { " and " };
+                all = all.push(format!("{and}{count} = ")).value(i64::try_from(rows).unwrap_or(i64::MAX));
+            }
+        }
+        all = all.push(if is_lock { ")" } else { " returning 1)" });
+        counts.push(format!("(select count(*) from w{number})"));
+        guards.push(guard);
     }
-    let counts: Vec<String> = names.iter().map(|name| format!("(select count(*) from {name})")).collect();
-    text += &format!("select {}", counts.join(", "));
-    Sql { text: text.into(), values, batches }
+    (all.push(format!(" select {}", counts.join(", "))), guards)
 }
 
 /// The text with higher numbers in its placeholders.
@@ -169,21 +184,22 @@ fn target(text: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sql::{insert_into, sql};
 
     #[test]
     fn each_write_keeps_its_own_values() {
         let lock = sql("select id from a where id = $1 for update").bind("0");
         let one = sql("update a set x = $2 where id = $1").bind(("1", "2"));
-        let two = Sql::from(insert_into("b").set("y", "3"));
-        let all = together(vec![lock, one, two]);
+        let two = sql("insert into b (y)").values(["3"], |y| y);
+        let guard = Some(Guard { rows: 1, what: "a", id: "1".to_owned() });
+        let waiting = [(lock, None), (one, guard), (two, None)].map(|(write, guard)| Waiting { write, guard });
+        let (all, guards) = together(waiting.into());
         assert_eq!(
-            all.text,
+            all.text.replace(MARK, "…"),
             "with w0 as (select id from a where id = $1 for update), w1 as (update a set x = $3 where id = $2 returning 1), \
-             w2 as (insert into b (y) values ($4) returning 1) \
+             w2 as (insert into b (y)… where (select count(*) from w1) = $4 returning 1) \
              select (select count(*) from w0), (select count(*) from w1), (select count(*) from w2)"
         );
-        assert_eq!(all.values.len(), 4);
+        assert_eq!((all.values.len(), all.batches.len(), guards.len()), (4, 1, 3));
     }
 
     #[test]
