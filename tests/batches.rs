@@ -181,6 +181,32 @@ on_both_databases! {
         assert!(numbers(&mut db.read().await.unwrap()).await.is_empty());
     }
 
+    async fn a_guard_that_fails_is_told_before_a_row_that_exists_already(database: Database) {
+        let db = with_tables(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        add(&mut tx, "a").await;
+        tx.commit(Point::Housekeeping).await.unwrap();
+        // As a step that another process has signed: its attempts have the same keys.
+        let rows = ["a", "b"];
+        let values = sql("insert into things (id, number)").values(rows, |id| (id, 0_i64));
+        let single = sql("insert into things (id, number) values ('a', 0)");
+        for insert in [values, single] {
+            let written = async {
+                let mut tx = db.begin().await?;
+                tx.gather_writes();
+                sql("insert into parts (id, thing) values ('p', 'a')").write(&mut tx).await?;
+                raise(&mut tx, "a", 7).await?;
+                insert.write(&mut tx).await?;
+                tx.commit(Point::Housekeeping).await
+            };
+            let failed = written.await.unwrap_err();
+            assert!(matches!(&failed, Error::Stale { what: "thing", .. }), "{failed:?}");
+            let mut tx = db.read().await.unwrap();
+            assert_eq!(numbers(&mut tx).await, [("a".to_owned(), 0)]);
+            assert_eq!(sql("select count(*) from parts").scalar::<i64>(&mut tx).await.unwrap(), 0);
+        }
+    }
+
     async fn a_savepoint_takes_gathered_writes_back(database: Database) {
         let db = with_tables(&database).await;
         let mut tx = db.begin().await.unwrap();
