@@ -41,11 +41,12 @@ type Damaged = Vec<(Operation, Error)>;
 
 /// Settles up to one batch of final steps, and returns their number.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
-    let Some(cursor) = ledger::index(engine, network).await? else { return Ok(0) };
+    ledger::index(engine, network).await?;
+    let mut tx = engine.db.read().await?;
+    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
     if cursor.halted_reason.is_some() {
         return Ok(0);
     }
-    let mut tx = engine.db.read().await?;
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
     let pause = damaged_pause(engine);
     let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, pause, limit).await?;

@@ -18,7 +18,6 @@ use muniment_activities::chain::logs::{ChainLog, EventFilter};
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
-use muniment_domain::chain::Chain;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
@@ -47,15 +46,14 @@ struct Question {
     apart: Vec<Cursor>,
 }
 
-/// Reads every token up to the final block. A token that cannot be read delays only itself. Returns the chain as it was then, if it was ever
-/// contacted.
-pub async fn index(engine: &Engine, network: &Network) -> Result<Option<Chain>> {
+/// Reads every token up to the final block. A token that cannot be read delays only itself.
+pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
     loop {
         let mut tx = engine.db.read().await?;
-        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(None) };
-        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(Some(followed)) };
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
+        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(()) };
         if followed.halted_reason.is_some() {
-            return Ok(Some(followed));
+            return Ok(());
         }
         let apart = token_read::behind(&mut tx, network.id()).await?;
         let together = joint_question(&mut tx, &read, followed.final_number, &apart).await?;
@@ -72,7 +70,7 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<Option<Chain>> 
             }
         }
         if !left {
-            return Ok(Some(followed));
+            return Ok(());
         }
     }
 }
