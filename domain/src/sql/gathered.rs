@@ -88,8 +88,8 @@ impl Conn {
         guard.map_or(Ok(()), |guard| guard.check(rows))
     }
 
-    /// Whether a write cannot wait with the others: there are enough, or it may change a row that one of them changes, which one statement
-    /// cannot do twice.
+    /// Whether a write cannot wait with the others: there are enough; or it may touch a row that one of them changes, which one statement
+    /// cannot do twice; or it is an insert that cannot be made to depend on their guards.
     fn clashes(&self, text: &str) -> bool {
         let Self::Postgres(Server::Transaction(_, gathered)) = self else { return false };
         let is_insert = text.starts_with("insert ");
@@ -171,13 +171,12 @@ fn is_lock(text: &str) -> bool {
     text.starts_with("select ")
 }
 
-/// The table that a write changes.
+/// The table that a write changes, or whose rows it locks.
 fn target(text: &str) -> &str {
     let mut words = text.split_whitespace();
-    let table = match words.next() {
-        Some("update") => words.next(),
-        _ => words.nth(1),
-    };
+    let before = if text.starts_with("insert ") { "into" } else { "from" };
+    let table =
+        if text.starts_with("update ") { words.nth(1) } else { words.skip_while(|word| *word != before).nth(1) };
     table.unwrap_or_default()
 }
 
@@ -204,7 +203,12 @@ mod tests {
 
     #[test]
     fn the_table_of_a_write_is_found() {
-        let texts = ["insert into a (x) values ($1)", "update a set x = 1", "delete from a where x = 1", "update a"];
+        let texts = [
+            "insert into a (x) values ($1)",
+            "update a set x = 1 from b",
+            "delete from a where x = 1",
+            "select x from a where x = 1 for update",
+        ];
         assert!(texts.iter().all(|text| target(text) == "a"));
     }
 }
