@@ -249,8 +249,3 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
 
 /// Prefix of an answer which means that the signer cannot pay for gas.
 pub const UNFUNDED: &str = "insufficient_funds";
-
-/// The pattern of answers with this prefix.
-pub(crate) fn unfunded_answers() -> String {
-    format!("{UNFUNDED}%")
-}

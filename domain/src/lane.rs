@@ -76,8 +76,8 @@ impl Lane {
     }
 }
 
-/// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce. That changes the version of the chain:
-/// whoever follows it must know all signers.
+/// The lane of a signer. It is created at first use, with the chain's nonce as its next nonce. That changes the version of the chain,
+/// because its follower must know all signers.
 pub async fn ensure(tx: &mut Tx, chain_id: i64, signer: Address, chain_nonce: i64) -> Result<Lane> {
     let (id, now) = (tx.new_id::<of::Lane>(), tx.now());
     let created = insert_into("lanes")

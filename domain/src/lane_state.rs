@@ -10,6 +10,9 @@ use crate::lane::{self, Lane};
 use crate::rows::portions;
 use crate::sql::sql;
 
+const IN_FLIGHT: &str =
+    "(select count(*) from operation_steps s where s.lane_id = l.id and s.state = 'signed') as in_flight";
+
 /// A lane, with what decides whether it signs now.
 #[derive(Clone, Debug, sqlx::FromRow)]
 pub struct LaneState {
@@ -27,15 +30,18 @@ pub struct LaneState {
 
 /// The state of the lane with this id.
 pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<LaneState> {
-    sql("select l.*, (select count(*) from operation_steps s where s.lane_id = l.id and s.state = 'signed') as in_flight,
-             exists (select 1 from attempts a
+    sql("select l.*, ")
+        .push(IN_FLIGHT)
+        .push(
+            ", exists (select 1 from attempts a
                  where a.lane_id = l.id and a.open and a.block_number is null and a.last_answer like $2) as unfunded,
              c.halted_reason, c.final_number, c.final_hash
-         from lanes l join chains c on c.chain_id = l.chain_id where l.id = $1")
-    .bind((id, attempt::unfunded_answers()))
-    .optional(tx)
-    .await?
-    .ok_or_else(|| lane::not_found(id))
+         from lanes l join chains c on c.chain_id = l.chain_id where l.id = $1",
+        )
+        .bind((id, format!("{}%", attempt::UNFUNDED)))
+        .optional(tx)
+        .await?
+        .ok_or_else(|| lane::not_found(id))
 }
 
 /// The lanes of a chain, each with the number of its signed steps that are not included yet.
@@ -46,11 +52,12 @@ pub async fn loads_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<(Lane, i64
         lane: Lane,
         in_flight: i64,
     }
-    let loaded = sql("select l.*, (select count(*) from operation_steps s where s.lane_id = l.id and s.state = 'signed') as in_flight
-         from lanes l where l.chain_id = $1 order by l.id")
-    .bind(chain_id)
-    .rows::<Loaded>(tx)
-    .await?;
+    let loaded = sql("select l.*, ")
+        .push(IN_FLIGHT)
+        .push(" from lanes l where l.chain_id = $1 order by l.id")
+        .bind(chain_id)
+        .rows::<Loaded>(tx)
+        .await?;
     Ok(loaded.into_iter().map(|row| (row.lane, row.in_flight)).collect())
 }
 

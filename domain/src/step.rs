@@ -117,7 +117,7 @@ impl Sent {
     }
 }
 
-/// Those of these transactions that are attempts, each with all steps of its operation.
+/// The attempts among these transactions, each with every step of its operation.
 pub async fn sent(tx: &mut Tx, chain_id: i64, hashes: &[B256]) -> Result<Vec<Sent>> {
     let mut found = Vec::with_capacity(hashes.len());
     for portion in portions(tx, hashes) {

@@ -49,17 +49,11 @@ impl Position {
     pub fn moved(mut self, ancestor: i64, headers: &[Header], head: (i64, B256), last: (i64, B256)) -> Self {
         self.hashes.retain(|number, _| (last.0..=ancestor).contains(number));
         self.hashes.extend(headers.iter().map(|header| (header.number, header.hash.0)));
-        let (version, before) = (self.cursor.version + 1, self.cursor.clone());
-        let cursor = Cursor {
-            head_number: head.0,
-            head_hash: Hex(head.1),
-            final_number: last.0,
-            final_hash: Hex(last.1),
-            blocked_reason: None,
-            blocked_since: None,
-            version,
-            ..before
-        };
-        Self { cursor, ..self }
+        let cursor = &mut self.cursor;
+        (cursor.head_number, cursor.head_hash) = (head.0, Hex(head.1));
+        (cursor.final_number, cursor.final_hash) = (last.0, Hex(last.1));
+        (cursor.blocked_reason, cursor.blocked_since) = (None, None);
+        cursor.version += 1;
+        self
     }
 }

@@ -54,7 +54,7 @@ pub struct Stored {
 
 impl Stored {
     fn nothing(rest: Vec<Prepared>) -> Self {
-        Self { attempts: Vec::new(), rest }
+        Self { rest, ..Self::default() }
     }
 }
 

@@ -60,7 +60,7 @@ pub struct Submitter {
     /// Prepared steps, in the order of their arrival.
     waiting: Vec<Prepared>,
     holds: HashMap<OperationId, Hold>,
-    /// When there were last no answers to note.
+    /// When there were last no answers to note. A signature puts the note off: the next block may store the answers.
     noted: Last,
     send: fn(Sending) -> Sending,
     /// The send in progress. The next one must not overtake it.
