@@ -34,18 +34,14 @@ impl Batch {
         Self { is_set: true, ..Self::rows(elements, |element| element) }
     }
 
-    /// One placeholder for each value, behind those that have one already.
-    fn write_each(&self, text: &mut String, bound: usize) {
-        let placeholders = |from: usize, count: usize| {
-            (from + 1..=from + count).map(|number| format!("${number}")).collect::<Vec<_>>().join(", ")
-        };
+    /// One placeholder for each value, without a number: the driver reads the list of numbered ones for each of them.
+    fn write_each(&self, text: &mut String) {
+        let of_each = |word: &'static str, count: usize| vec![word; count].join(", ");
         let width = self.nulls.len();
-        let rows = (0..self.values.len()).step_by(width);
-        let rows: Vec<_> = rows.map(|at| format!("({})", placeholders(bound + at, width))).collect();
-        *text += &match rows.as_slice() {
-            _ if self.is_set => placeholders(bound, self.values.len()),
-            [] => format!(" select * from (values ({})) where 1 = 0", vec!["null"; width].join(", ")),
-            rows => format!(" values {}", rows.join(", ")),
+        *text += &match self.values.len() / width {
+            count if self.is_set => of_each("?", count),
+            0 => format!(" select * from (values ({})) where 1 = 0", of_each("null", width)),
+            rows => format!(" values {}", vec![format!("({})", of_each("?", width)); rows].join(", ")),
         };
     }
 
@@ -67,15 +63,35 @@ impl Batch {
     }
 }
 
-/// Writes each batch into the text, and adds its values.
+/// Writes each batch into the text. Its values come first, because the driver counts the placeholders without a number from 1.
 pub(super) fn spread(text: &mut Cow<'static, str>, values: &mut Vec<Value>, batches: Vec<Batch>) {
     let Some((mut whole, rest)) = parts(text, &batches) else { return };
+    let mut first = Vec::new();
     for (batch, behind) in batches.into_iter().zip(rest) {
-        batch.write_each(&mut whole, values.len());
-        values.extend(batch.values);
+        batch.write_each(&mut whole);
+        first.extend(batch.values);
         whole += &behind;
     }
-    *text = whole.into();
+    *text = shifted(&whole, first.len()).into();
+    first.append(values);
+    *values = first;
+}
+
+/// The text with higher numbers in its placeholders.
+pub(super) fn shifted(text: &str, by: usize) -> String {
+    let mut parts = text.split('$');
+    let mut shifted = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
+        let (number, behind) = part.split_at(end);
+        shifted.push('$');
+        match number.parse::<usize>() {
+            Ok(number) => shifted += &(number + by).to_string(),
+            Err(_) => shifted += number,
+        }
+        shifted += behind;
+    }
+    shifted
 }
 
 /// Writes each batch into the text, and adds its columns, behind the arguments that are bound already.

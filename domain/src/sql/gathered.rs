@@ -3,7 +3,7 @@
 
 use sqlx::Row as _;
 
-use super::batch::MARK;
+use super::batch::{MARK, shifted};
 use super::{Conn, Server, Sql, sql};
 use crate::{Error, Result};
 
@@ -147,23 +147,6 @@ fn together(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
         guards.push(guard);
     }
     (all.push(format!(" select {}", counts.join(", "))), guards)
-}
-
-/// The text with higher numbers in its placeholders.
-fn shifted(text: &str, by: usize) -> String {
-    let mut parts = text.split('$');
-    let mut shifted = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        let end = part.find(|c: char| !c.is_ascii_digit()).unwrap_or(part.len());
-        let (number, behind) = part.split_at(end);
-        shifted.push('$');
-        match number.parse::<usize>() {
-            Ok(number) => shifted += &(number + by).to_string(),
-            Err(_) => shifted += number,
-        }
-        shifted += behind;
-    }
-    shifted
 }
 
 /// Whether it locks rows for the writes behind it, and changes nothing itself.

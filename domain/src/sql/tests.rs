@@ -116,11 +116,12 @@ fn a_batch_has_a_placeholder_for_each_value_or_for_each_column() {
     batch::spread(&mut each.text, &mut each.values, each.batches);
     assert_eq!(
         each.text,
-        "update things set number = v.column2 from ( values ($2, $3), ($4, $5)) as v where id = v.column1 \
-         and word not in ($6, $7, $8) and number < $1 and id in ($9)"
+        "update things set number = v.column2 from ( values (?, ?), (?, ?)) as v where id = v.column1 \
+         and word not in (?, ?, ?) and number < $9 and id in (?)"
     );
-    let order = [9.to_sql(), "a".to_sql(), 1.to_sql(), "b".to_sql(), 2.to_sql()];
-    assert_eq!(each.values[..5], order);
+    let order = ["a".to_sql(), 1.to_sql(), "b".to_sql(), 2.to_sql()];
+    assert_eq!(each.values[..4], order);
+    assert_eq!(each.values[7..], ["q".to_sql(), 9.to_sql()]);
     let (mut arrays, mut arguments) = (query(), PgArguments::default());
     batch::gather(&mut arrays.text, &mut arguments, arrays.values.len(), arrays.batches).unwrap();
     assert_eq!(
