@@ -69,8 +69,9 @@ fn missing(id: &DistributionId) -> Error {
 
 /// Locks the row until the commit. A parallel transaction waits and then sees what this one wrote.
 pub async fn lock_row(tx: &mut Tx, id: &DistributionId) -> Result<Distribution> {
-    sql("update distributions set version = version where id = $1 returning *")
+    sql("select * from distributions where id = $1")
         .bind(id)
+        .lock(tx)
         .optional::<Distribution>(tx)
         .await?
         .ok_or_else(|| missing(id))

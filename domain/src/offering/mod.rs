@@ -150,8 +150,9 @@ fn missing(id: &OfferingId) -> Error {
 
 /// One offering, locked until the commit. A parallel mint of the same offering waits and then sees what this one did.
 pub async fn lock_row(tx: &mut Tx, id: &OfferingId) -> Result<Offering> {
-    sql("update offerings set version = version where id = $1 returning *")
+    sql("select * from offerings where id = $1")
         .bind(id)
+        .lock(tx)
         .optional::<Offering>(tx)
         .await?
         .ok_or_else(|| missing(id))

@@ -148,6 +148,11 @@ impl Sql {
         self.with(" limit ", limit).with_some(" offset ", (offset > 0).then_some(offset))
     }
 
+    /// Locks the rows until the commit: a parallel transaction waits for it. A transaction that writes to SQLite has it for itself.
+    pub fn lock(self, conn: &Conn) -> Self {
+        if matches!(conn, Conn::Postgres(_)) { self.push(" for no key update") } else { self }
+    }
+
     /// Adds the elements of a set behind `in (`.
     pub fn list<V: ToSql>(self, elements: impl IntoIterator<Item = V>) -> Self {
         self.batch(Batch::set(elements))

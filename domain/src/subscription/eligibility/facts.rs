@@ -45,18 +45,21 @@ const COLUMNS: &str = "id, country, kyc_status, sanctions_status, accreditation_
 impl Investor {
     /// The investor with this id.
     pub async fn find(tx: &mut Tx, id: &InvestorId) -> Result<Self> {
-        let investor = sql("select ").push(COLUMNS).push(" from investors where id = $1 and erased_at is null");
-        Self::read(tx, investor, id).await
+        Self::read(tx, Self::by_id(id), id).await
     }
 
     /// The same, with the row locked until the commit, so that parallel commitments in several offerings are counted one after the other.
     pub async fn lock_row(tx: &mut Tx, id: &InvestorId) -> Result<Self> {
-        let investor = sql("update investors set version = version where id = $1 and erased_at is null returning ");
-        Self::read(tx, investor.push(COLUMNS), id).await
+        let locked = Self::by_id(id).lock(tx);
+        Self::read(tx, locked, id).await
+    }
+
+    fn by_id(id: &InvestorId) -> Sql {
+        sql("select ").push(COLUMNS).push(" from investors where id = $1 and erased_at is null").bind(id)
     }
 
     async fn read(tx: &mut Tx, investor: Sql, id: &InvestorId) -> Result<Self> {
-        let found = investor.bind(id).optional::<Self>(tx).await?;
+        let found = investor.optional::<Self>(tx).await?;
         found.ok_or_else(|| Error::refused(Code::NotFound, format!("There is no investor {id}.")))
     }
 
