@@ -2,10 +2,11 @@
 
 mod sqlite;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -54,8 +55,21 @@ pub struct Db {
 /// What this process is notified of after a commit. Other processes notify through the server, or look.
 #[derive(Clone, Debug, Default)]
 struct Signals {
-    wake: Arc<watch::Sender<u64>>,
+    /// One for each queue with a worker here. A worker asks the database whenever its task is woken, so the others must not be.
+    wake: Arc<Mutex<BTreeMap<&'static str, watch::Sender<u64>>>>,
     event: Arc<watch::Sender<u64>>,
+}
+
+impl Signals {
+    fn wake(&self) -> MutexGuard<'_, BTreeMap<&'static str, watch::Sender<u64>>> {
+        self.wake.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn ring(&self, queue: &str) {
+        if let Some(signal) = self.wake().get(queue) {
+            signal.send_modify(|n| *n = n.wrapping_add(1));
+        }
+    }
 }
 
 /// The connection pools.
@@ -80,7 +94,8 @@ pub struct Tx {
     clock: Clock,
     ids: Ids,
     signals: Signals,
-    rings: bool,
+    /// The queues with a new job that is due now.
+    rings: BTreeSet<&'static str>,
     announces: bool,
     // What this transaction does, for the audit log.
     recorder: Box<Recorder>,
@@ -154,9 +169,9 @@ impl Db {
         matches!(self.pools, Pools::Postgres(_))
     }
 
-    /// A receiver that changes when a commit of this process has pushed a wake.
-    pub fn wake_signal(&self) -> watch::Receiver<u64> {
-        self.signals.wake.subscribe()
+    /// A receiver that changes when a commit of this process has pushed a wake to a queue.
+    pub fn wake_signal(&self, queue: &'static str) -> watch::Receiver<u64> {
+        self.signals.wake().entry(queue).or_default().subscribe()
     }
 
     /// A receiver that changes when a commit of this process has written an event.
@@ -164,9 +179,9 @@ impl Db {
         self.signals.event.subscribe()
     }
 
-    /// Notifies this process of a wake that another process pushed.
-    pub fn notify_wake(&self) {
-        self.signals.wake.send_modify(|n| *n = n.wrapping_add(1));
+    /// Notifies this process of a wake that another process pushed to a queue.
+    pub fn notify_wake(&self, queue: &str) {
+        self.signals.ring(queue);
     }
 
     /// Begins a write transaction.
@@ -226,7 +241,7 @@ impl Db {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             signals: self.signals.clone(),
-            rings: false,
+            rings: BTreeSet::new(),
             announces: false,
             recorder: Box::new(Recorder::begin()),
         }
@@ -269,9 +284,9 @@ impl Tx {
         self.ids.new_id(self.now)
     }
 
-    /// Notifies the workers after the commit, because a wake was pushed that is due now.
-    pub const fn notify_after_commit(&mut self) {
-        self.rings = true;
+    /// Notifies the workers of a queue after the commit, because a wake was pushed that is due now.
+    pub fn notify_after_commit(&mut self, queue: &'static str) {
+        self.rings.insert(queue);
     }
 
     /// Notifies those who wait for events after the commit, because one was written.
@@ -332,9 +347,7 @@ impl Tx {
             Conn::Postgres(Server::Plain(_)) => {}
         }
         point::reach(point, When::After).await?;
-        if self.rings {
-            self.signals.wake.send_modify(|n| *n = n.wrapping_add(1));
-        }
+        self.rings.iter().for_each(|queue| self.signals.ring(queue));
         if self.announces {
             self.signals.event.send_modify(|n| *n = n.wrapping_add(1));
         }

@@ -66,13 +66,13 @@ pub async fn wake_at(tx: &mut Tx, op: &Operation, at: DateTime<Utc>) -> Result<(
 }
 
 /// Wakes a row that is not an operation.
-pub async fn wake_id(tx: &mut Tx, queue: &str, id: &str, at: DateTime<Utc>) -> Result<()> {
+pub async fn wake_id(tx: &mut Tx, queue: &'static str, id: &str, at: DateTime<Utc>) -> Result<()> {
     let fresh = id::ulid_of(&tx.new_id::<of::Wake>());
     push(tx, queue, id, fresh, at).await
 }
 
 /// Wakes several rows that are not operations now.
-pub async fn wake_ids<K>(tx: &mut Tx, queue: &str, ids: &[&Id<K>]) -> Result<()> {
+pub async fn wake_ids<K>(tx: &mut Tx, queue: &'static str, ids: &[&Id<K>]) -> Result<()> {
     let now = tx.now();
     let mut tasks = Vec::new();
     for id in ids {
@@ -127,7 +127,7 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
     Ok(released)
 }
 
-async fn push(tx: &mut Tx, queue: &str, id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
+async fn push(tx: &mut Tx, queue: &'static str, id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
     let task = task(tx.clock(), tx.now(), id, &task_id, at)?;
     push_all(tx, queue, vec![task], at).await
 }
@@ -144,9 +144,9 @@ fn task(clock: &Clock, now: DateTime<Utc>, id: &str, task_id: &str, at: DateTime
     Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
 }
 
-async fn push_all(tx: &mut Tx, queue: &str, tasks: Vec<Task<Vec<u8>>>, at: DateTime<Utc>) -> Result<()> {
+async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, at: DateTime<Utc>) -> Result<()> {
     if at <= tx.now() {
-        tx.notify_after_commit();
+        tx.notify_after_commit(queue);
     }
     match &mut tx.conn {
         Conn::Sqlite(conn) => {

@@ -1,6 +1,7 @@
 //! Listens for the wakes and sends of other processes.
 
 use muniment_domain::db::Pools;
+use serde_json::Value;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
@@ -16,8 +17,10 @@ pub async fn listen(engine: Engine, stop: CancellationToken) {
             listener.listen_all([PUSHED, SENT]).await?;
             loop {
                 let notification = listener.recv().await?;
-                if notification.channel() != SENT {
-                    db.notify_wake();
+                if notification.channel() == PUSHED {
+                    // The queue library's notification of a new job.
+                    let job: Value = serde_json::from_str(notification.payload()).unwrap_or_default();
+                    db.notify_wake(job["job_type"].as_str().unwrap_or_default());
                 } else if let Some(network) = notification.payload().parse().ok().and_then(|id| engine.network(id)) {
                     network.sent.notify_one();
                 }

@@ -23,9 +23,9 @@ pub struct NotifyOrTimer {
 }
 
 impl NotifyOrTimer {
-    /// Listens to the notifications of a database.
-    pub fn new(db: &Db) -> Self {
-        Self::with(db.wake_signal())
+    /// Listens to the notifications of a queue.
+    pub fn new(db: &Db, queue: &'static str) -> Self {
+        Self::with(db.wake_signal(queue))
     }
 
     fn with(notified: watch::Receiver<u64>) -> Self {

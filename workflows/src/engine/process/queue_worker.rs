@@ -107,7 +107,7 @@ impl QueueWorker {
     fn monitor(&self) -> Monitor {
         let db = self.db.clone();
         let own = format!("{}-{}-{}", self.holder, self.queue, db.ids().new_id::<of::WorkerRun>(db.clock().now()));
-        let (handle, concurrency) = (self.handle.clone(), self.concurrency.max(1));
+        let (queue, handle, concurrency) = (self.queue, self.handle.clone(), self.concurrency.max(1));
         match db.pools().clone() {
             Pools::Sqlite { write, .. } => {
                 let config = apalis_sqlite::Config::default()
@@ -118,7 +118,7 @@ impl QueueWorker {
                 Monitor::new().register(move |_| {
                     let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
                     WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db)))
+                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db, queue)))
                         .concurrency(concurrency)
                         .data(handle.clone())
                         .build(pass_on)
@@ -133,7 +133,7 @@ impl QueueWorker {
                 Monitor::new().register(move |_| {
                     let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
                     WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db)))
+                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db, queue)))
                         .concurrency(concurrency)
                         .data(handle.clone())
                         .build(pass_on)
