@@ -13,6 +13,11 @@ use super::acts::PAGES;
 use super::visitor::Visitor;
 use crate::installation::{CHAIN_ID, Installation, PATIENCE, Server, Terms};
 
+/// As the queue library acknowledges jobs. A worker's name stays in its finished jobs.
+const ACKNOWLEDGE: &str = "update Jobs set status = j.status
+    from (select value ->> 'task_id' as id, value ->> 'status' as status from json_each('[]')) as j
+    where Jobs.id = j.id and Jobs.lock_by = 'worker'";
+
 /// What grows with each operation, event, investor or visitor. Everything else is made by hand, or belongs to one thing.
 const GROWING: &[&str] = &[
     "attempts",
@@ -179,6 +184,14 @@ async fn of_two_indexes_sqlite_takes_the_one_with_fewer_rows() {
         let (_, step) = plan(&site, select).await.remove(0);
         assert!(step.contains(&format!(" INDEX {index} (")), "{step}: {select}");
     }
+}
+
+#[tokio::test]
+async fn sqlite_finds_a_finished_job_by_its_id() {
+    let site = Installation::new(Database::fresh(Engine::Sqlite).await, Mining::Quick, &[Terms::free(1)]).await;
+    let steps = plan(&site, ACKNOWLEDGE).await;
+    let by_id = |(_, step): &(i64, String)| step.contains("SEARCH Jobs USING INDEX sqlite_autoindex_Jobs_1 (id=?)");
+    assert!(steps.iter().any(by_id), "{steps:?}");
 }
 
 #[tokio::test]

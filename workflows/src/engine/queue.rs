@@ -174,7 +174,7 @@ pub async fn migrate(db: &Db) -> Result<()> {
             apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e))?;
         }
     }
-    index_finished(db).await
+    index_jobs(db).await
 }
 
 fn queue_failed(error: &dyn std::fmt::Display) -> Error {
@@ -212,15 +212,15 @@ pub async fn prune(tx: &mut Tx, hours: u64, limit: i64) -> Result<u64> {
     }
 }
 
-/// The queue's tables have no index for the search of finished jobs.
-async fn index_finished(db: &Db) -> Result<()> {
+/// The queue's tables have no index for the search of finished jobs. SQLite loses the index of those who hold a job: finished jobs stay in
+/// it, so each acknowledgement would read all that its worker had ever finished.
+async fn index_jobs(db: &Db) -> Result<()> {
     match db.pools() {
         Pools::Sqlite { write, .. } => {
-            sqlx::query(
-                "create index if not exists muniment_jobs_done on Jobs (done_at) where status in ('Done', 'Killed')",
-            )
-            .execute(write)
-            .await?;
+            let change =
+                "create index if not exists muniment_jobs_done on Jobs (done_at) where status in ('Done', 'Killed');
+                drop index if exists LIdx";
+            sqlx::raw_sql(change).execute(write).await?;
         }
         Pools::Postgres(pool) => {
             // Creating it would wait for every open claim even if it exists.
