@@ -49,8 +49,15 @@ const CLOCKS_APART_SECONDS: i64 = 2 * 86_400;
 
 /// Pushes the first wake of an operation. The job has the operation's own id, so that it is visible in the queue.
 pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {
+    first_wakes(tx, std::slice::from_ref(op)).await
+}
+
+/// Pushes the first wakes of operations of one kind.
+pub async fn first_wakes(tx: &mut Tx, ops: &[Operation]) -> Result<()> {
+    let Some(first) = ops.first() else { return Ok(()) };
     let now = tx.now();
-    push(tx, op.kind.queue(), &op.id, id::ulid_of(&op.id), now).await
+    let tasks = ops.iter().map(|op| task(tx.clock(), now, &op.id, &id::ulid_of(&op.id), now)).collect::<Result<_>>()?;
+    push_all(tx, first.kind.queue(), tasks, now).await
 }
 
 /// Wakes an operation now.

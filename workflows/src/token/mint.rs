@@ -206,14 +206,17 @@ async fn accept(
         wanted.push(new_page(offering, token, &batch_id, index, &page, by));
     }
     let operations = operation::insert_all(tx, &wanted).await?;
+    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject()).collect();
+    subscription::store_mint_checks(tx, &ids.iter().collect::<Vec<_>>(), &chosen.checks).await?;
     let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (&op.id, line)));
     operation_item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
-    let mut accepted = Accepted { batch_id, pages: Vec::with_capacity(pages.len()), skipped: chosen.skipped };
-    for (operation, lines) in operations.into_iter().zip(pages) {
-        queue::first_wake(tx, &operation).await?;
-        accepted.pages.push(Page { operation, subscription_ids: lines.iter().map(|l| l.subject()).collect() });
-    }
-    Ok(accepted)
+    queue::first_wakes(tx, &operations).await?;
+    let page = |(operation, lines): (Operation, &[Item])| Page {
+        operation,
+        subscription_ids: lines.iter().map(|line| line.subject()).collect(),
+    };
+    let pages = operations.into_iter().zip(pages).map(page).collect();
+    Ok(Accepted { batch_id, pages, skipped: chosen.skipped })
 }
 
 /// The number of holders in a page: limited by the settings and by the chain's gas cap.
