@@ -295,9 +295,9 @@ impl Tx {
     }
 
     /// Lets PostgreSQL run writes as one statement that follow each other without a read. A guard that fails may then be told later, by
-    /// the next read or by the commit.
-    pub const fn gather_writes(&mut self) {
-        self.conn.gather(true);
+    /// the next read or by the commit. Returns whether it did so before.
+    pub const fn gather_writes(&mut self) -> bool {
+        self.conn.gather(true)
     }
 
     /// Runs the gathered writes, and gathers no more.

@@ -131,6 +131,8 @@ async fn attempt<C: Change>(app: &App, sent: &Sent, change: &C, tx: Tx) -> Resul
     } else {
         (tx, change.decide(app).await?)
     };
+    // What a change writes last, its answer and its audit entries are one statement.
+    tx.gather_writes();
     match change.apply(app, &mut tx, decision, sent.requester()).await {
         Ok((answer, point)) => Ok(Some((tx, answer, point))),
         Err(muniment_domain::Error::Stale { .. }) => Ok(None),
@@ -173,8 +175,6 @@ async fn commit(app: &App, mut tx: Tx, sent: &Sent, answer: &Answer, point: Poin
         kept.body = app.seal(&owner(key), answer.body.as_bytes())?;
     }
     let stored = async {
-        // Answer and audit entries are one statement.
-        tx.gather_writes();
         idempotency::store(&mut tx, key, &kept).await?;
         tx.commit(point).await
     };

@@ -65,7 +65,7 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
     for portion in portions(tx, &named) {
         inserted.extend(insert_rows(tx, portion).await?);
     }
-    tx.gather_writes();
+    let gathers = tx.gather_writes();
     let steps: Vec<(&OperationId, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
     for portion in portions(tx, &steps) {
         sql("insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash,
@@ -88,7 +88,9 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
     }
     let accepted = |op| Line { op, from: None, actor: &op.requested_by, reason: "accepted".to_owned() };
     record_all(tx, &inserted.iter().map(accepted).collect::<Vec<_>>()).await?;
-    tx.run_gathered().await?;
+    if !gathers {
+        tx.run_gathered().await?;
+    }
     Ok(inserted)
 }
 

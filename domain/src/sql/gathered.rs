@@ -58,10 +58,12 @@ impl Sql {
 }
 
 impl Conn {
-    /// Lets writes wait for each other from now on, or no more. Any other statement, and the commit, runs those that wait first.
-    pub(crate) const fn gather(&mut self, gathers: bool) {
-        if let Self::Postgres(Server::Transaction(_, gathered)) = self {
-            gathered.gathers = gathers;
+    /// Lets writes wait for each other from now on, or no more. Any other statement, and the commit, runs those that wait first. Returns
+    /// whether they did so before.
+    pub(crate) const fn gather(&mut self, gathers: bool) -> bool {
+        match self {
+            Self::Postgres(Server::Transaction(_, gathered)) => std::mem::replace(&mut gathered.gathers, gathers),
+            _ => false,
         }
     }
 

@@ -151,7 +151,7 @@ pub async fn store_mint_checks(tx: &mut Tx, ids: &[&SubscriptionId], checks: &Va
             " on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
                  checks = excluded.checks, created_at = excluded.created_at",
         )
-        .execute(tx)
+        .write(tx)
         .await?;
     }
     Ok(())

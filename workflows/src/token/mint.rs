@@ -191,8 +191,6 @@ async fn accept(
     chosen: Selection,
     by: &Requester,
 ) -> Result<Accepted> {
-    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject()).collect();
-    subscription::store_mint_checks(tx, &ids.iter().collect::<Vec<_>>(), &chosen.checks).await?;
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
     let batch_id = tx.new_id::<of::Batch>();
