@@ -24,6 +24,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 const QUICK: Duration = Duration::from_millis(5);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
+/// The pause after a block with our transactions, on a chain that mines at once. Those of the next blocks share the next commit.
+const GATHER_INCLUDED: Duration = Duration::from_millis(10);
 /// The pause after receipts were settled. Under load those that become final meanwhile share the next commit.
 const GATHER: Duration = Duration::from_millis(40);
 /// The limit of audit pages that one turn of the sweep seals.
@@ -96,9 +98,12 @@ pub struct Keeper {
 impl Keeper {
     async fn follow(mut self, engine: &Engine, network: &Network, stop: &CancellationToken) {
         while !stop.is_cancelled() {
+            let room = *network.room.borrow();
             let pause = self.turn_within(TURN, engine, network).await;
             if !pause.is_zero() {
                 self.wait(network, pause, stop).await;
+            } else if *network.room.borrow() != room {
+                sleep(GATHER_INCLUDED).await;
             }
         }
     }
@@ -189,8 +194,7 @@ impl Keeper {
             self.quick = (quick * 2 < pace).then_some(quick * 2);
             return Ok(quick);
         }
-        let mut tx = engine.db.read().await?;
-        let busy = step::any_unfinished(&mut tx, network.id()).await?;
+        let busy = step::any_unfinished(&mut engine.db.read().await?, network.id()).await?;
         Ok(if busy { pace } else { pace.max(Duration::from_secs(config.block_seconds)) })
     }
 }

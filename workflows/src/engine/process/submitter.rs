@@ -17,7 +17,7 @@ use muniment_domain::attempt::Attempt;
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::operation::WAITS_FOR_LANE;
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::{Instant, sleep, sleep_until};
+use tokio::time::sleep;
 
 use crate::engine::prepare::Prepared;
 use crate::engine::process::held::Hold;
@@ -32,8 +32,6 @@ pub const HELD_FULL_LANES: i64 = 4;
 const FRESH_SECONDS: i64 = 15;
 /// How soon a full lane is checked again without a new block: another process may follow the chain.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
-/// How long a full lane gathers room. Transactions that are included shortly after each other then make room for one batch, not for several.
-const GATHER: Duration = Duration::from_millis(10);
 /// How long an answer waits for a commit that can store it.
 const NOTE_AFTER: Duration = Duration::from_millis(25);
 
@@ -96,7 +94,6 @@ impl Submitter {
     pub async fn run(mut self, mut incoming: Incoming) {
         let engine = self.engine.clone();
         let Some(network) = engine.network(self.chain_id) else { return };
-        let mut gathered = None;
         loop {
             self.turn(network, &mut incoming).await;
             let (waits, notes) = (!self.waiting.is_empty(), network.holds_answers());
@@ -108,13 +105,7 @@ impl Submitter {
                     }
                     None => return self.end(network).await,
                 },
-                changed = self.room.changed(), if waits && gathered.is_none() => {
-                    gathered = changed.is_ok().then(|| Instant::now() + GATHER);
-                }
-                () = at(gathered), if waits => {
-                    gathered = None;
-                    self.open = true;
-                }
+                Ok(()) = self.room.changed(), if waits => self.open = true,
                 result = sent(&mut self.sending) => self.finish_send(network, result).await,
                 () = sleep(LOOK_AGAIN), if waits => self.open = true,
                 () = sleep(NOTE_AFTER), if notes => {}
@@ -286,14 +277,6 @@ impl Submitter {
 fn engine_most(engine: &Engine, chain_id: i64) -> usize {
     let most = engine.network(chain_id).map_or(0, in_flight_max) * HELD_FULL_LANES;
     usize::try_from(most).unwrap_or(0)
-}
-
-/// Waits until a moment. Without one it never returns.
-async fn at(moment: Option<Instant>) {
-    match moment {
-        Some(moment) => sleep_until(moment).await,
-        None => std::future::pending().await,
-    }
 }
 
 /// Waits for the send in progress. Without one it never returns.
