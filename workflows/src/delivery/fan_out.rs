@@ -16,7 +16,7 @@ use crate::engine::queue;
 /// Events of one commit.
 const EVENTS_MAX: i64 = 200;
 /// The pause after a page, so that events which come together are fanned out together.
-const GATHER: Duration = Duration::from_millis(25);
+const GATHER: Duration = Duration::from_millis(50);
 /// The pause between looks for events of other processes. This process announces its own.
 const LOOK: Duration = Duration::from_millis(100);
 /// Renewals of the lease.
