@@ -20,10 +20,8 @@ pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVA
 
 /// The queue of approvals. Its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
-
 /// The queue of commands, bulk retries and reconciliation runs.
 pub const DESK: &str = "desk";
-
 /// The channel on which the queue notifies about new jobs.
 pub const PUSHED: &str = "apalis::job::insert";
 /// The channel on which a process notifies that it sent transactions, with the chain's id.
