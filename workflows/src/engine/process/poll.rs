@@ -60,3 +60,31 @@ impl PollStrategy for NotifyOrTimer {
         if fired { Poll::Ready(Some(())) } else { Poll::Pending }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use muniment_domain::clock::Clock;
+    use muniment_domain::id::Ids;
+    use muniment_domain::migrate;
+    use muniment_domain::point::Point;
+
+    use super::*;
+    use crate::engine::queue::{self, DESK, TIMER};
+
+    #[tokio::test]
+    async fn a_new_job_wakes_the_workers_of_its_queue_alone() {
+        let db = Db::open("sqlite::memory:", 1, Clock::System, Ids::Random).await.unwrap();
+        migrate::run(&db).await.unwrap();
+        queue::migrate(&db).await.unwrap();
+        let (timer, desk) = (db.wake_signal(TIMER), db.wake_signal(DESK));
+        let mut tx = db.begin().await.unwrap();
+        let now = tx.now();
+        queue::wake_id(&mut tx, TIMER, "an id", now).await.unwrap();
+        assert!(!timer.has_changed().unwrap(), "nothing is committed yet");
+        tx.commit(Point::Sweep).await.unwrap();
+        assert_eq!((timer.has_changed().unwrap(), desk.has_changed().unwrap()), (true, false));
+        // As another process notifies of its job.
+        db.notify_wake(DESK);
+        assert!(desk.has_changed().unwrap());
+    }
+}
