@@ -36,6 +36,8 @@ pub struct Arguments {
     pub kinds: Vec<NodeKind>,
     /// Shorter, less precise runs.
     pub quick: bool,
+    /// How often `throughput` measures each figure.
+    pub runs: Option<usize>,
 }
 
 impl Arguments {
@@ -43,11 +45,15 @@ impl Arguments {
     pub fn parse(words: impl IntoIterator<Item = String>) -> Result<Self, String> {
         let (both_engines, both_kinds) =
             (vec![Engine::Sqlite, Engine::Postgres], vec![NodeKind::Devchain, NodeKind::Anvil]);
-        let mut parsed = Self { rows: Vec::new(), engines: both_engines, kinds: both_kinds, quick: false };
+        let mut parsed = Self { rows: Vec::new(), engines: both_engines, kinds: both_kinds, quick: false, runs: None };
         let mut words = words.into_iter();
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--quick" => parsed.quick = true,
+                "--runs" => match words.next().and_then(|runs| runs.parse().ok()) {
+                    Some(runs) if runs > 0 => parsed.runs = Some(runs),
+                    _ => return Err("--runs takes a number from 1".to_owned()),
+                },
                 "--db" => match words.next().as_deref() {
                     Some("sqlite") => parsed.engines = vec![Engine::Sqlite],
                     Some("postgres") => parsed.engines = vec![Engine::Postgres],
