@@ -36,6 +36,7 @@ mod reconcile;
 mod recording_proxy;
 mod recovered;
 mod recovery;
+mod runs;
 mod sample;
 mod seed;
 mod stall;

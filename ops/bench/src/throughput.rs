@@ -16,10 +16,11 @@ use crate::node::NodeKind;
 use crate::operation_cost::OperationCost;
 use crate::profile::Profile;
 use crate::recording_proxy::RecordingProxy;
+use crate::runs::Runs;
 use crate::sample::{median, pace, since, spread};
 use crate::seed::Series;
 use crate::stall::{self, Stall};
-use crate::table::{self, Line, Table, pair, percent};
+use crate::table::{self, Line, Table, pair};
 
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
 /// Steps whose transaction is with the node, or in a block that is not final.
@@ -36,27 +37,26 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     for kind in &arguments.kinds {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
-            let mut estimated = Vec::new();
-            if !arguments.quick {
-                for _ in 0..rounds {
-                    estimated.extend(baseline(*kind, lanes, count / 3, Precheck::Estimate).await);
-                }
-            }
             let mut all: Vec<Runs> = arguments.engines.iter().map(|_| Runs::default()).collect();
             let mut before = baseline(*kind, lanes, count, Precheck::Skip).await;
             for _ in 0..rounds {
+                // As long as the others, because anvil slows down with each block.
+                let estimated = match arguments.quick {
+                    true => None,
+                    false => Some(baseline(*kind, lanes, count, Precheck::Estimate).await),
+                };
                 for (engine, runs) in arguments.engines.iter().zip(&mut all) {
                     let ours = engine_run(*engine, *kind, lanes, count).await;
                     // Before and after: the machine may have other work in between.
                     let after = baseline(*kind, lanes, count, Precheck::Skip).await;
-                    runs.add(before, ours, &after);
+                    runs.add(before, ours, &after, estimated.as_ref());
                     before = after;
                 }
             }
             for (engine, runs) in arguments.engines.iter().zip(all) {
                 let on = format!("{}, {lanes} lane{}", pair(*engine, *kind), if lanes == 1 { "" } else { "s" });
                 let one = *alone.entry(table::engine(*engine)).or_insert(median(&runs.ours));
-                table.add(rate(on.clone(), lanes, one, &runs, &estimated));
+                table.add(rate(on.clone(), lanes, one, &runs));
                 let watched = watched_run(*engine, *kind, lanes, count).await;
                 table.add(cost(on.clone(), &runs, &watched.calls));
                 table.add(Line {
@@ -73,77 +73,39 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     }
 }
 
-/// The runs of one pair. The rates leave out the runs that stalled.
-#[derive(Default)]
-struct Runs {
-    /// Operations a second.
-    ours: Vec<f64>,
-    plain: Vec<f64>,
-    /// Each run in relation to the baselines around it.
-    ratios: Vec<f64>,
-    costs: Vec<OperationCost>,
-    stalls: Vec<Stall>,
-    /// Whether one of them was the engine's own.
-    engine_stalls: bool,
-}
-
-impl Runs {
-    fn add(
-        &mut self,
-        before: Result<f64, Stall>,
-        ours: Result<(f64, OperationCost), Stall>,
-        after: &Result<f64, Stall>,
-    ) {
-        if let (Ok(before), Ok((rate, _)), Ok(after)) = (&before, &ours, after) {
-            self.ratios.push(rate / f64::midpoint(*before, *after));
-        }
-        match before {
-            Ok(rate) => self.plain.push(rate),
-            Err(stall) => self.stalls.push(stall),
-        }
-        match ours {
-            Ok((rate, cost)) => {
-                self.ours.push(rate);
-                self.costs.push(cost);
-            }
-            Err(stall) => {
-                self.engine_stalls |= !stall.by_node;
-                self.stalls.push(stall);
-            }
-        }
-    }
-}
-
-fn rate(on: String, lanes: usize, one: f64, runs: &Runs, estimated: &[f64]) -> Line {
-    let goal = if lanes == 1 {
-        "≥ 80 % of the baseline"
-    } else {
-        "× 4 of one lane, or ≥ 80 % of what saturates the node"
+fn rate(on: String, lanes: usize, one: f64, runs: &Runs) -> Line {
+    let goal = match lanes {
+        1 => "≥ 60 % of the baseline, ≥ 80 % of one with estimates",
+        _ => "× 4 of one lane, or ≥ 80 % of what saturates the node",
     };
     let stalls: String = runs.stalls.iter().map(|stall| format!("; {stall}")).collect();
-    let [ours, ratio, estimate] = [runs.ours.as_slice(), &runs.ratios, estimated].map(median);
+    let [ours, ratio, estimated] = [&runs.ours, &runs.ratios, &runs.estimated_ratios].map(|values| median(values));
     let slow = runs.ours.iter().filter(|rate| **rate < ours / 2.0).count();
     let slow_text = if slow > 0 { format!("; {slow} below half of the median") } else { String::new() };
-    let with_estimate = |text: String| if estimated.is_empty() { String::new() } else { text };
+    let percents = |ratios: &[f64]| spread(&ratios.iter().map(|ratio| ratio * 100.0).collect::<Vec<_>>(), 0);
+    // A quick run has no baseline with estimates.
+    let (estimates, estimates_ratio) = match runs.estimated.as_slice() {
+        [] => (String::new(), String::new()),
+        rates => (
+            format!("; {} /s with an estimate before each", spread(rates, 0)),
+            format!("; {} % with estimates", percents(&runs.estimated_ratios)),
+        ),
+    };
+    let of_one = spread(&runs.ours.iter().map(|ours| ours / one).collect::<Vec<_>>(), 2);
+    let is_reached = match lanes {
+        1 => ratio >= 0.6 && (estimated >= 0.8 || runs.estimated.is_empty()),
+        // With more lanes than cores the baseline with as many signers shows the most that the node can do.
+        _ => ratio >= 0.8 || ours >= lanes as f64 * one,
+    };
     Line {
         row: "confirmed /s",
         on,
         goal,
         result: format!("{} /s in {} runs{slow_text}{stalls}", spread(&runs.ours, 0), runs.ours.len()),
-        baseline: format!(
-            "{} /s{}",
-            spread(&runs.plain, 0),
-            with_estimate(format!("; {} /s with an estimate before each", spread(estimated, 0)))
-        ),
-        ratio: format!(
-            "{} %{}; × {} of one lane",
-            spread(&runs.ratios.iter().map(|ratio| ratio * 100.0).collect::<Vec<_>>(), 0),
-            with_estimate(format!("; {} with an estimate", percent(ours, estimate))),
-            spread(&runs.ours.iter().map(|ours| ours / one).collect::<Vec<_>>(), 2)
-        ),
-        // With more lanes than cores the baseline with as many signers shows the most that the node can do. A stall of the node is
-        // nobody's rate, one of the engine is a missed goal.
-        met: Some(!runs.engine_stalls && slow == 0 && (ratio >= 0.8 || lanes > 1 && ours >= lanes as f64 * one)),
+        baseline: format!("{} /s{estimates}", spread(&runs.plain, 0)),
+        ratio: format!("{} %{estimates_ratio}; × {of_one} of one lane", percents(&runs.ratios)),
+        // A stall of the node is nobody's rate, one of the engine is a missed goal.
+        met: Some(!runs.engine_stalls && slow == 0 && is_reached),
     }
 }
 
