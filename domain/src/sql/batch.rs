@@ -1,5 +1,6 @@
 //! Many rows in one statement. PostgreSQL takes each column as one array: the text is the same for any number of rows, so it is prepared
-//! once. SQLite takes a placeholder for each value, because it reads an array (as JSON) three times slower than it prepares a text.
+//! once; a set of one element has a text of its own. SQLite takes a placeholder for each value, because it reads an array (as JSON) three
+//! times slower than it prepares a text.
 
 use std::borrow::Cow;
 
@@ -57,8 +58,14 @@ impl Batch {
         }
         let missing = || sqlx::Error::Encode("a list stands behind `in (`".into());
         let before = text.strip_suffix("in (").ok_or_else(missing)?;
-        let (before, operator) = before.strip_suffix("not ").map_or((before, "= any"), |before| (before, "<> all"));
-        *text = format!("{before}{operator} ({arrays}");
+        // The server plans a short array anew each time, because it takes any array for one of ten elements.
+        let is_one = self.values.len() == 1;
+        *text = match (before.strip_suffix("not "), is_one) {
+            (None, true) => format!("{before}= (({arrays})[1]"),
+            (None, false) => format!("{before}= any ({arrays}"),
+            (Some(before), true) => format!("{before}<> (({arrays})[1]"),
+            (Some(before), false) => format!("{before}<> all ({arrays}"),
+        };
         Ok(())
     }
 }

@@ -128,7 +128,7 @@ fn a_batch_has_a_placeholder_for_each_value_or_for_each_column() {
         arrays.text,
         "update things set number = v.column2 from ( select column1, column2 from unnest($2::text[], $3::bigint[]) \
          as u (column1, column2)) as v where id = v.column1 and word <> all ($4::text[]) and number < $1 \
-         and id = any ($5::text[])"
+         and id = (($5::text[])[1])"
     );
 }
 
