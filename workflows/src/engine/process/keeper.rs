@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 const QUICK: Duration = Duration::from_millis(5);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The pause after a block with our transactions, on a chain that mines at once. Those of the next blocks share the next commit.
+/// The pause after a block with transactions of the platform, on a chain that mines at once. The next blocks share the next commit.
 const GATHER_INCLUDED: Duration = Duration::from_millis(10);
 /// The pause after receipts were settled. Under load those that become final meanwhile share the next commit.
 const GATHER: Duration = Duration::from_millis(40);
