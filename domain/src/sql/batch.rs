@@ -19,20 +19,37 @@ pub(super) struct Batch {
     nulls: Vec<Value>,
     /// One row after the other.
     values: Vec<Value>,
-    /// Whether `in (` stands before them.
-    is_set: bool,
+    kind: BatchKind,
 }
 
+/// What stands before the rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum BatchKind {
+    /// `in (`, or `not in (`.
+    Set,
+    /// An update, which joins them by their first columns.
+    Update,
+    /// Anything else.
+    Rows,
+}
+
+/// The server takes any array for one of ten elements. It plans a shorter one anew each time, because a plan for its values seems cheaper.
+const PLANNED_FOR: usize = 10;
+
 impl Batch {
-    pub(super) fn rows<R, B: Bind>(rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
+    pub(super) fn rows<R, B: Bind>(
+        kind: BatchKind,
+        rows: impl IntoIterator<Item = R>,
+        columns: impl Fn(R) -> B,
+    ) -> Self {
         let (mut nulls, mut values) = (Vec::new(), Vec::new());
         B::nulls(&mut nulls);
         rows.into_iter().for_each(|row| columns(row).bind_to(&mut values));
-        Self { nulls, values, is_set: false }
+        Self { nulls, values, kind }
     }
 
     pub(super) fn set<V: ToSql>(elements: impl IntoIterator<Item = V>) -> Self {
-        Self { is_set: true, ..Self::rows(elements, |element| element) }
+        Self::rows(BatchKind::Set, elements, |element| element)
     }
 
     /// One placeholder for each value, without a number: the driver reads the list of numbered ones for each of them.
@@ -40,7 +57,7 @@ impl Batch {
         let of_each = |word: &'static str, count: usize| vec![word; count].join(", ");
         let width = self.nulls.len();
         *text += &match self.values.len() / width {
-            count if self.is_set => of_each("?", count),
+            count if self.kind == BatchKind::Set => of_each("?", count),
             0 => format!(" select * from (values ({})) where 1 = 0", of_each("null", width)),
             rows => format!(" values {}", vec![format!("({})", of_each("?", width)); rows].join(", ")),
         };
@@ -51,14 +68,13 @@ impl Batch {
         let arrays: Vec<_> =
             self.nulls.iter().zip(bound + 1..).map(|(null, n)| format!("${n}::{}[]", null.type_name())).collect();
         let arrays = arrays.join(", ");
-        if !self.is_set {
+        if self.kind != BatchKind::Set {
             let names = (1..=self.nulls.len()).map(|n| format!("column{n}")).collect::<Vec<_>>().join(", ");
             *text += &format!(" select {names} from unnest({arrays}) as u ({names})");
             return Ok(());
         }
         let missing = || sqlx::Error::Encode("a list stands behind `in (`".into());
         let before = text.strip_suffix("in (").ok_or_else(missing)?;
-        // The server plans a short array anew each time, because it takes any array for one of ten elements.
         let is_one = self.values.len() == 1;
         *text = match (before.strip_suffix("not "), is_one) {
             (None, true) => format!("{before}= (({arrays})[1]"),
@@ -67,6 +83,21 @@ impl Batch {
             (Some(before), false) => format!("{before}<> all ({arrays}"),
         };
         Ok(())
+    }
+}
+
+impl BatchKind {
+    /// Fills a column up to the length that the server plans for: with an element that is there already, or with nulls, which no row of an
+    /// update equals.
+    fn fill(self, null: &Value, column: &mut Vec<Value>) {
+        let more = match self {
+            Self::Set if column.len() > 1 => column.last().cloned(),
+            Self::Update if !column.is_empty() => Some(null.clone()),
+            _ => None,
+        };
+        if let Some(more) = more {
+            column.resize(column.len().max(PLANNED_FOR), more);
+        }
     }
 }
 
@@ -117,7 +148,8 @@ pub(super) fn gather(
         for (at, value) in batch.values.into_iter().enumerate() {
             columns[at % width].push(value);
         }
-        for (null, column) in batch.nulls.iter().zip(columns) {
+        for (null, mut column) in batch.nulls.iter().zip(columns) {
+            batch.kind.fill(null, &mut column);
             null.add_array(arguments, column)?;
         }
         whole += &behind;

@@ -31,7 +31,7 @@ use crate::Result;
 use crate::meanwhile::{self, Call};
 use answer::ANSWER;
 pub use answer::answered;
-use batch::Batch;
+use batch::{Batch, BatchKind};
 pub use change::{Change, insert_into, update_table};
 pub use gathered::Gathered;
 pub use value::{Bind, ToSql, Value};
@@ -160,7 +160,8 @@ impl Sql {
 
     /// Adds rows as `values (…), (…)` would: their columns are `column1`, `column2` and so on.
     pub fn values<R, B: Bind>(self, rows: impl IntoIterator<Item = R>, columns: impl Fn(R) -> B) -> Self {
-        self.batch(Batch::rows(rows, columns))
+        let kind = if self.text.starts_with("update ") { BatchKind::Update } else { BatchKind::Rows };
+        self.batch(Batch::rows(kind, rows, columns))
     }
 
     fn batch(mut self, batch: Batch) -> Self {
