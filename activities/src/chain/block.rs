@@ -1,4 +1,6 @@
 //! Blocks and headers, read by number.
+use std::collections::BTreeMap;
+
 use alloy::primitives::{Address, B256, U64};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -116,7 +118,10 @@ impl Chain {
             None => false,
         };
         let mut block: Block = required(METHOD, Ok(value))?;
-        block.receipts_root = roots.map(|roots| roots.receipts);
+        if let Some(roots) = roots {
+            block.receipts_root = Some(roots.receipts);
+            self.proved.keep_header(&block.header(), roots.bloom);
+        }
         Ok(Body { block, is_proved })
     }
 
@@ -219,6 +224,20 @@ impl Chain {
             Some(header) if header.number != number => Err(other_number(number, header.number)),
             header => Ok(header),
         }
+    }
+
+    /// The times of these blocks, in seconds since 1970. Each must be the canonical one at its height.
+    pub async fn times(&self, blocks: &BTreeMap<u64, B256>) -> Result<BTreeMap<u64, u64>, Fault> {
+        let known = blocks.iter().filter_map(|(number, hash)| Some((*number, self.proved.timestamp(*number, *hash)?)));
+        let mut times: BTreeMap<u64, u64> = known.collect();
+        let unknown: Vec<u64> = blocks.keys().filter(|number| !times.contains_key(number)).copied().collect();
+        for header in self.headers(&unknown).await? {
+            if blocks.get(&header.number) != Some(&header.hash) {
+                return Err(Fault::Incomplete(format!("block {} has another hash now", header.number)));
+            }
+            times.insert(header.number, header.timestamp);
+        }
+        Ok(times)
     }
 
     /// The headers at these heights. All of them must exist.

@@ -1,8 +1,8 @@
 //! Events by contract, topic and block range.
-use alloy::primitives::{Address, B256, Bytes, U64};
-use serde::{Deserialize, Serialize};
+use alloy::primitives::{Address, B256};
 use serde_json::{Value, json};
 
+pub use super::chain_log::ChainLog;
 use crate::{
     chain::{
         Chain, Tag,
@@ -24,52 +24,6 @@ pub struct LogFilter {
     pub addresses: Vec<Address>,
     /// The accepted values of each topic; empty for all.
     pub topics: Vec<Vec<B256>>,
-}
-
-/// An event with its position on the chain.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RawLog")]
-pub struct ChainLog {
-    /// The contract that emitted it.
-    pub address: Address,
-    /// Signature hash and indexed fields.
-    pub topics: Vec<B256>,
-    /// The other fields.
-    pub data: Bytes,
-    /// The number of its block.
-    pub block_number: u64,
-    /// The hash of its block.
-    pub block_hash: B256,
-    /// The hash of its transaction.
-    pub tx_hash: B256,
-    /// Its index among the events of the block.
-    pub log_index: u64,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawLog {
-    address: Address,
-    topics: Vec<B256>,
-    data: Bytes,
-    block_number: U64,
-    block_hash: B256,
-    transaction_hash: B256,
-    log_index: U64,
-}
-
-impl From<RawLog> for ChainLog {
-    fn from(raw: RawLog) -> ChainLog {
-        ChainLog {
-            address: raw.address,
-            topics: raw.topics,
-            data: raw.data,
-            block_number: raw.block_number.to(),
-            block_hash: raw.block_hash,
-            tx_hash: raw.transaction_hash,
-            log_index: raw.log_index.to(),
-        }
-    }
 }
 
 /// A filter for final events.
@@ -139,14 +93,19 @@ impl Chain {
         Ok(found)
     }
 
-    /// Reads the events of final blocks from as many endpoints as the quorum requires; they must agree. `last` is the hash of
-    /// the last block: an endpoint that is behind would return fewer events without an error.
+    /// The events of final blocks. Those of blocks that were proved are known; others are read from as many endpoints as the quorum
+    /// requires, which must agree. `last` is the hash of the last block: an endpoint that is behind would return fewer events without an
+    /// error.
     pub async fn final_logs(
         &self,
         wanted: &EventFilter<'_>,
         (from, to): (u64, u64),
         last: Option<B256>,
     ) -> Result<Vec<ChainLog>, Fault> {
+        let proved = |last| self.proved.between((from, to), last, wanted.topics, |log| wanted.includes(log));
+        if let Some(events) = last.and_then(proved) {
+            return Ok(events);
+        }
         let quorum = self.config.quorum.clamp(1, self.endpoints().len().max(1));
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {

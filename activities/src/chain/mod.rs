@@ -1,6 +1,7 @@
 //! A chain and its endpoints: which endpoint is asked, and what happens when it fails.
 pub mod account;
 pub mod block;
+mod chain_log;
 pub mod check;
 pub mod fees;
 pub mod gas;
@@ -9,6 +10,7 @@ pub mod heads;
 pub mod inclusion;
 pub mod logs;
 mod proof;
+mod proved_events;
 pub mod receipt;
 pub mod send;
 pub mod sequence;
@@ -26,7 +28,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use crate::{
-    chain::{proof::Proofs, watch::Watch},
+    chain::{proof::Proofs, proved_events::ProvedEvents, watch::Watch},
     config::{ChainConfig, ConfigError},
     fault::Fault,
     rpc::{
@@ -51,6 +53,7 @@ pub struct Chain {
     /// What the follower's last heads were, and what the endpoints agreed on.
     pub(crate) watch: Arc<Mutex<Watch>>,
     pub(crate) proofs: Arc<Proofs>,
+    pub(crate) proved: Arc<ProvedEvents>,
     pub(crate) now: Clock,
 }
 
@@ -88,6 +91,7 @@ impl Chain {
             calls: Arc::default(),
             watch: Arc::default(),
             proofs: Arc::default(),
+            proved: Arc::default(),
             now: Arc::new(system_milliseconds),
         }
     }

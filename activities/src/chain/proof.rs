@@ -11,7 +11,7 @@ use std::sync::{
 use alloy::{
     consensus::{Eip658Value, Receipt, TxEnvelope, proofs::ordered_trie_root_encoded},
     eips::eip2718::Encodable2718,
-    primitives::{B256, Log, U64, U256, keccak256},
+    primitives::{B256, Bloom, Log, U64, U256, keccak256},
     rlp::Encodable,
 };
 use serde::Deserialize;
@@ -26,11 +26,12 @@ const DOUBTS_MAX: u32 = 5;
 /// The newest type of receipt that is known to encode as Ethereum's.
 const RECEIPT_TYPE_MAX: u64 = 4;
 
-/// The roots of a header whose hash was computed from its fields.
+/// The roots of a header whose hash was computed from its fields, and the filter of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Roots {
     pub transactions: B256,
     pub receipts: B256,
+    pub bloom: Bloom,
 }
 
 /// The proofs of a chain so far.
@@ -54,7 +55,8 @@ impl Proofs {
         if let Some(header) = proved {
             self.standard.store(true, Ordering::Relaxed);
             self.mismatches.store(0, Ordering::Relaxed);
-            return Ok(Some(Roots { transactions: header.transactions_root, receipts: header.receipts_root }));
+            let (transactions, receipts) = (header.transactions_root, header.receipts_root);
+            return Ok(Some(Roots { transactions, receipts, bloom: header.logs_bloom }));
         }
         if !self.standard.load(Ordering::Relaxed) {
             return Ok(None);

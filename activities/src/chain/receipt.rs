@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::{
-    chain::{Chain, proof::has_receipts},
+    chain::{Chain, logs::ChainLog, proof::has_receipts},
     fault::Fault,
     rpc::{Answer, Request, endpoint::Endpoint, optional, required},
 };
@@ -109,12 +109,16 @@ pub struct ReceiptRequest {
     pub transactions: Vec<B256>,
     /// Our transactions.
     pub ours: Vec<B256>,
+    /// The events that are kept until the block is final, by their first topic, if the receipts of the whole block are proved.
+    pub events: &'static [B256],
 }
 
 /// The receipts of our transactions in a block, and whether the block proves them.
 struct Part {
     receipts: Vec<Receipt>,
     is_proved: bool,
+    /// The number of the block, and its events with the wanted topics, if the block proves them.
+    events: Option<(u64, Vec<ChainLog>)>,
 }
 
 impl Chain {
@@ -127,7 +131,14 @@ impl Chain {
     /// The receipts of our transactions in several blocks, in one request. A missing receipt is a fault, and so is one that the block's own
     /// header contradicts.
     pub async fn receipts_of_blocks(&self, blocks: &[ReceiptRequest]) -> Result<Vec<Vec<Receipt>>, Fault> {
-        let mut found = self.parts(blocks).await?.into_iter();
+        let mut parts = self.parts(blocks).await?;
+        let with_ours = blocks.iter().filter(|request| !request.ours.is_empty());
+        for (request, part) in with_ours.zip(&mut parts) {
+            if let Some((number, events)) = part.events.take() {
+                self.proved.keep_events((number, request.block), request.events, events);
+            }
+        }
+        let mut found = parts.into_iter();
         let of = |request: &ReceiptRequest| if request.ours.is_empty() { None } else { found.next() };
         Ok(blocks.iter().map(of).map(|part| part.map(|part| part.receipts).unwrap_or_default()).collect())
     }
@@ -184,8 +195,13 @@ impl Chain {
             return Ok(None);
         };
         let transactions = block.transactions.iter().map(|t| t.hash).collect();
-        let request =
-            ReceiptRequest { block: block.hash, receipts_root: block.receipts_root, transactions, ours: vec![hash] };
+        let request = ReceiptRequest {
+            block: block.hash,
+            receipts_root: block.receipts_root,
+            transactions,
+            ours: vec![hash],
+            events: &[],
+        };
         if let Some(part) = self.parts(&[request]).await?.pop().filter(|part| part.is_proved) {
             return Ok(part.receipts.into_iter().next());
         }
@@ -270,7 +286,7 @@ fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Faul
     // One answer can be a block's array or a single receipt.
     let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
     let mut found: Vec<Receipt> = Vec::new();
-    let mut is_proved = false;
+    let (mut is_proved, mut events) = (false, None);
     if by_block {
         let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
         let all: Vec<Value> = required(OF_BLOCK, answer)?;
@@ -282,7 +298,9 @@ fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Faul
         }
         is_proved = is_right == Some(true);
         let all: Vec<RawReceipt> = required(OF_BLOCK, Ok(Value::Array(all)))?;
-        found.extend(all.into_iter().map(Receipt::from).filter(|receipt| ours.contains(&receipt.tx_hash)));
+        let all: Vec<Receipt> = all.into_iter().map(Receipt::from).collect();
+        events = is_proved.then(|| events_of(&all, request)).flatten();
+        found.extend(all.into_iter().filter(|receipt| ours.contains(&receipt.tx_hash)));
     } else {
         for answer in answers {
             found.push(required::<RawReceipt>(ONE, answer)?.into());
@@ -298,7 +316,30 @@ fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Faul
         let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
         receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("the receipts of block {hash} lack {tx}")))
     });
-    Ok(Part { receipts: receipts.collect::<Result<_, _>>()?, is_proved })
+    Ok(Part { receipts: receipts.collect::<Result<_, _>>()?, is_proved, events })
+}
+
+/// The number of a block and its events with the wanted topics, from all of its receipts in their order. The receipts' hashes and block are
+/// not covered by the root, so they must be those of the block that was asked for.
+fn events_of(all: &[Receipt], request: &ReceiptRequest) -> Option<(u64, Vec<ChainLog>)> {
+    let number = all.first()?.block_number;
+    let is_of_block = |receipt: &Receipt| receipt.block_hash == request.block && receipt.block_number == number;
+    if !all.iter().map(|receipt| &receipt.tx_hash).eq(&request.transactions) || !all.iter().all(is_of_block) {
+        return None;
+    }
+    let of_receipts = all.iter().flat_map(|receipt| receipt.logs.iter().map(|log| (receipt.tx_hash, log)));
+    let events =
+        (0..).zip(of_receipts).filter(|(_, (_, log))| log.topics.first().is_some_and(|t| request.events.contains(t)));
+    let event = |(log_index, (tx_hash, log)): (u64, (B256, &Log))| ChainLog {
+        address: log.address,
+        topics: log.topics.clone(),
+        data: log.data.clone(),
+        block_number: number,
+        block_hash: request.block,
+        tx_hash,
+        log_index,
+    };
+    Some((number, events.map(event).collect()))
 }
 
 fn checked(raw: Option<RawReceipt>, hash: B256) -> Result<Option<Receipt>, Fault> {

@@ -9,6 +9,7 @@ use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
 use muniment_activities::chain::receipt::{Receipt, ReceiptRequest};
 use muniment_activities::fault::{Fault, FaultClass};
+use muniment_activities::token::event::TOPICS;
 use muniment_domain::attempt::SendAnswer;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
@@ -253,6 +254,7 @@ async fn find_transactions(
         receipts_root: b.receipts_root,
         transactions: b.transactions.iter().map(|t| t.hash).collect(),
         ours: ours(b),
+        events: TOPICS,
     };
     let asked: Vec<ReceiptRequest> = blocks.iter().map(request).collect();
     let receipts = network.chain.receipts_of_blocks(&asked).await?.into_iter().flatten().collect();

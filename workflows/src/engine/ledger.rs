@@ -1,8 +1,8 @@
 //! The ledger: every event of every token, from final blocks and in order. Balances, locks, freezes and restrictions have no other source,
 //! so transfers outside the platform are in them, too.
 //!
-//! 1. `index` asks for the events up to the final block, from as many endpoints as the quorum requires. The question carries the hash of
-//!    the last block, so that an endpoint that lags cannot hide events.
+//! 1. `index` reads the events up to the final block. Those of a block whose receipts were proved are known; for others as many endpoints
+//!    are asked as the quorum requires. The question carries the hash of the last block, so that one that lags cannot hide events.
 //! 2. `muniment_domain::ledger` applies the events in order. Events, balances and cursor change in one commit.
 //! 3. All tokens that are up to date share the chain's cursor, so a block updates one row. Above 200 tokens the question names kinds of
 //!    events instead of addresses. A new token joins the others; a token that is read again has its own cursor until it has caught up.
@@ -292,15 +292,11 @@ pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> 
 /// The times of the events' blocks. The blocks must still be the canonical ones at their heights.
 async fn times(network: &Network, logs: &[ChainLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
     let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
-    let numbers: Vec<u64> = blocks.keys().copied().collect();
     let mut times = BTreeMap::new();
-    for header in network.chain.headers(&numbers).await? {
-        if logs.iter().any(|log| log.block_number == header.number && log.block_hash != header.hash) {
-            return Err(Fault::Incomplete(format!("block {} has a different hash than its events", header.number)));
-        }
-        let at = DateTime::from_timestamp(header.timestamp.cast_signed(), 0)
-            .ok_or_else(|| Fault::Malformed(format!("block {} has an invalid time", header.number)))?;
-        times.insert(header.number, at);
+    for (number, seconds) in network.chain.times(&blocks).await? {
+        let at = DateTime::from_timestamp(seconds.cast_signed(), 0)
+            .ok_or_else(|| Fault::Malformed(format!("block {number} has an invalid time")))?;
+        times.insert(number, at);
     }
     Ok(times)
 }
