@@ -44,8 +44,8 @@ pub struct Network {
     pub pass_blocks: AtomicU64,
     /// The heads that this process saw, and since which of them each attempt waits.
     ages: StdMutex<Ages>,
-    /// The last market fees, with their time. One request serves all operations of a second.
-    market: Mutex<Option<(DateTime<Utc>, Market)>>,
+    /// The last market fees, with their time and the heads seen by then. One request serves all operations of a block, or of a second.
+    market: Mutex<Option<(DateTime<Utc>, u64, Market)>>,
     /// Addresses with known code, which never disappears.
     contracts: Mutex<BTreeSet<Address>>,
     /// The estimated gas of earlier calls, by contract, function and length.
@@ -68,6 +68,13 @@ type CallShape = (Address, [u8; 4], usize);
 
 fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
     Some((target, data.first_chunk().copied()?, data.len()))
+}
+
+/// Whether fees of this age still count: for a second, and until the next block where its time has not passed. A time in the future comes
+/// from a clock that was set back since.
+fn is_current(age: Duration, no_block_since: bool, block_time: Duration) -> bool {
+    let most = if no_block_since { block_time.max(Duration::seconds(1)) } else { Duration::seconds(1) };
+    (Duration::zero()..most).contains(&age)
 }
 
 impl Network {
@@ -171,15 +178,20 @@ impl Network {
 
     /// The current base fee and the fees to offer.
     pub async fn market(&self, now: DateTime<Utc>) -> Result<Market, Fault> {
+        let heads = self.ages().heads;
         let mut market = self.market.lock().await;
         match *market {
-            Some((asked, fees)) if (Duration::zero()..Duration::seconds(1)).contains(&(now - asked)) => Ok(fees),
+            Some((asked, seen, fees)) if is_current(now - asked, seen == heads, self.block_time()) => Ok(fees),
             _ => {
                 let fees = self.chain.market().await?;
-                *market = Some((now, fees));
+                *market = Some((now, heads, fees));
                 Ok(fees)
             }
         }
+    }
+
+    fn block_time(&self) -> Duration {
+        Duration::seconds(self.chain.config.block_seconds.cast_signed())
     }
 
     /// Counts a head that the follower saw.
