@@ -22,7 +22,7 @@ pub struct ChainConfig {
     pub broadcast_all: bool,
     /// The rule by which a block becomes final.
     pub finality: Finality,
-    /// The interval of polls for a new head, in milliseconds.
+    /// The interval of polls for a new head while it is late, in milliseconds; on chains that mine at once, always.
     pub poll_milliseconds: u64,
     /// The usual time between two blocks, in seconds.
     pub block_seconds: u64,

@@ -4,11 +4,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use muniment_domain::{Error, Result, step};
-use tokio::time::{Instant, sleep, sleep_until, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::follow::{self, Pass};
 use crate::engine::process::last::Last;
+use crate::engine::process::pace::Pace;
 use crate::engine::{Engine, Network};
 use crate::engine::{finalise, lane, observe, rebroadcast, sweep, timer, used_nonce};
 
@@ -20,8 +21,6 @@ const REBROADCAST: Duration = Duration::from_secs(1);
 const TURN: Duration = Duration::from_secs(600);
 /// The pause after a database error.
 const PAUSE: Duration = Duration::from_secs(1);
-/// The first pause after a send on a chain that mines at once. It doubles up to the chain's block time.
-const QUICK: Duration = Duration::from_millis(5);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after a block with transactions of the platform, on a chain that mines at once. The next blocks share the next commit.
@@ -92,7 +91,7 @@ pub struct Keeper {
     held: Last,
     rebroadcast: Last,
     observed: Last,
-    quick: Option<Duration>,
+    pace: Pace,
 }
 
 impl Keeper {
@@ -156,47 +155,44 @@ impl Keeper {
             self.observed.mark(network.chain.milliseconds());
         }
         let moved = matches!(pass, Pass::Moved | Pass::Reached);
-        if self.quick.is_some() && moved {
-            self.quick = Some(QUICK);
+        if self.pace.is_quick() && moved {
+            self.pace.hurry();
             return Ok(Duration::ZERO);
         }
         if pass == Pass::Moved {
             return Ok(Duration::from_millis(1));
         }
-        self.pace(engine, network).await
+        self.pause(engine, network, moved).await
     }
 
-    /// Waits for the next pass. After a send, a chain that mines at once is read at once. On other chains the transaction takes a block's
-    /// time, and a pass for each send would cost RPC calls for each operation.
+    /// Waits for the next pass. After a send, a chain that mines at once is read at once. On other chains the next block has its time.
     async fn wait(&mut self, network: &Network, pause: Duration, stop: &CancellationToken) {
-        let config = &network.chain.config;
-        let mut until = Instant::now() + pause;
-        loop {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = sleep_until(until) => return,
-                () = network.sent.notified() => {
-                    if config.block_seconds <= 1 {
-                        self.quick = Some(QUICK);
-                        return;
-                    }
-                    until = until.min(Instant::now() + Duration::from_millis(config.poll_milliseconds));
-                }
-            }
+        tokio::select! {
+            () = stop.cancelled() => {}
+            () = sleep(pause) => {}
+            () = network.sent.notified(), if mines_at_once(network) => self.pace.hurry(),
         }
     }
 
-    /// How soon the chain may have something new: soon after a send, at its pace while transactions are open, else once a block.
-    async fn pace(&mut self, engine: &Engine, network: &Network) -> Result<Duration> {
+    /// How soon the chain may have something new. One that mines at once: soon after a send, and often while transactions are open.
+    async fn pause(&mut self, engine: &Engine, network: &Network, moved: bool) -> Result<Duration> {
         let config = &network.chain.config;
-        let pace = Duration::from_millis(config.poll_milliseconds);
-        if let Some(quick) = self.quick {
-            self.quick = (quick * 2 < pace).then_some(quick * 2);
+        let (block, poll) =
+            (Duration::from_secs(config.block_seconds), Duration::from_millis(config.poll_milliseconds));
+        if !mines_at_once(network) {
+            return Ok(self.pace.until_block(moved, block, poll));
+        }
+        if let Some(quick) = self.pace.quick(poll) {
             return Ok(quick);
         }
         let busy = step::any_unfinished(&mut engine.db.read().await?, network.id()).await?;
-        Ok(if busy { pace } else { pace.max(Duration::from_secs(config.block_seconds)) })
+        Ok(if busy { poll } else { poll.max(block) })
     }
+}
+
+/// Whether a transaction does not wait for the time of the next block.
+fn mines_at_once(network: &Network) -> bool {
+    network.chain.config.block_seconds <= 1
 }
 
 /// Wakes overdue rows until the process stops.

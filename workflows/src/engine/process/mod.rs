@@ -12,4 +12,5 @@ pub mod worker;
 
 pub(crate) mod job;
 mod listener;
+mod pace;
 mod poll;
