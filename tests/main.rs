@@ -114,6 +114,7 @@ mod runbooks;
 mod schema_names;
 mod second_factor;
 mod sessions;
+mod shared_commits;
 mod shortfall;
 mod signers;
 mod snapshot;

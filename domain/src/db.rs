@@ -190,8 +190,7 @@ impl Db {
     }
 
     /// Begins a write transaction that SQLite does not sync: a power cut can lose the last of them, in their order, so only what may
-    /// then be done once more is written like this. A process that ends loses nothing. A sync takes milliseconds, and one writer is all
-    /// that SQLite has.
+    /// then be done once more is written like this. A process that ends loses nothing.
     pub async fn begin_unsynced(&self) -> Result<Tx> {
         self.begin_with(SQLITE_BEGIN_UNSYNCED).await
     }
@@ -334,10 +333,21 @@ impl Tx {
 
     /// Commits, with the audit entries. The point names this commit for tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
+        self.end_part(point).await?;
+        self.commit_parts(&[point]).await
+    }
+
+    /// Ends the part of one move in a commit that several moves share, with its audit entries.
+    pub async fn end_part(&mut self, point: Point) -> Result<()> {
         let entries = self.recorder.entries(point, self.now, || self.new_id());
+        *self.recorder = Recorder::begin();
         recorder::write(&mut self.conn, &entries).await?;
-        self.conn.flush().await?;
-        point::reach(point, When::Before).await?;
+        self.conn.flush().await
+    }
+
+    /// Commits parts that have ended.
+    pub async fn commit_parts(self, points: &[Point]) -> Result<()> {
+        point::reach(points, When::Before).await?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
             Conn::Postgres(Server::Transaction(transaction, _)) => {
@@ -346,7 +356,7 @@ impl Tx {
             }
             Conn::Postgres(Server::Plain(_)) => {}
         }
-        point::reach(point, When::After).await?;
+        point::reach(points, When::After).await?;
         self.rings.iter().for_each(|queue| self.signals.ring(queue));
         if self.announces {
             self.signals.event.send_modify(|n| *n = n.wrapping_add(1));

@@ -160,9 +160,9 @@ pub mod plan {
     }
 }
 
-/// Marks a commit.
-pub(crate) async fn reach(point: Point, when: When) -> crate::Result<()> {
-    let reached = plan::pass(point, when);
+/// Marks a commit, which can be that of several moves.
+pub(crate) async fn reach(points: &[Point], when: When) -> crate::Result<()> {
+    let reached = points.iter().try_for_each(|point| plan::pass(*point, when));
     if reached.is_err() {
         meanwhile::at(Call::Crash).await;
     }

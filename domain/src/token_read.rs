@@ -37,6 +37,13 @@ pub struct TokenRead {
     pub version: i64,
 }
 
+impl TokenRead {
+    /// The position after a commit that applied events up to a block. While catching up, that block can be below it.
+    pub fn after(&self, up_to: i64) -> Self {
+        Self { block_number: self.block_number.max(up_to), version: self.version + 1, ..*self }
+    }
+}
+
 /// The position of one token.
 #[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
@@ -137,14 +144,8 @@ pub async fn reset(tx: &mut Tx, token: &Cursor) -> Result<()> {
 /// Applies events up to a block: for the tokens with the shared position from there on, and for some tokens with their own position
 /// from theirs. The shared position never goes back; a token that reaches it shares it from then on. If a position has changed since
 /// it was read, the caller must not commit. The events are in chain order.
-pub async fn apply(
-    tx: &mut Tx,
-    read: &mut TokenRead,
-    apart: &[Cursor],
-    up_to: i64,
-    events: &[TokenEvent],
-) -> Result<()> {
-    let (now, reached) = (tx.now(), read.block_number.max(up_to));
+pub async fn apply(tx: &mut Tx, read: &TokenRead, apart: &[Cursor], up_to: i64, events: &[TokenEvent]) -> Result<()> {
+    let (now, reached) = (tx.now(), read.after(up_to).block_number);
     sql("update token_reads set block_number = $3, read_at = $4, version = version + 1
         where chain_id = $1 and version = $2")
     .bind((read.chain_id, read.version, reached, now))
@@ -164,7 +165,5 @@ pub async fn apply(
             .write_exactly(tx, portion.len(), "token cursors of", &portion[0].offering_id)
             .await?;
     }
-    ledger::apply(tx, events).await?;
-    (read.block_number, read.version) = (reached, read.version + 1);
-    Ok(())
+    ledger::apply(tx, events).await
 }

@@ -164,7 +164,7 @@ impl Process {
             Move::Overflow(ids) => {
                 let holds: Vec<Hold> =
                     ids.iter().filter_map(|id| self.submitters.held.wake(&id.as_str().into())).collect();
-                intake::park(engine, &holds).await?;
+                intake::park(engine, CHAIN, &holds).await?;
                 format!("{} parked", holds.len())
             }
             Move::Refill => self.take_in(intake::parked(engine, &self.submitters, CHAIN).await?).await,

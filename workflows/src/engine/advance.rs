@@ -10,9 +10,9 @@ use muniment_domain::operation::{self, Operation, Status};
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::failure::{self, Failure};
+use crate::engine::failure::Failure;
 use crate::engine::prepare::{self, Due, Prepared, Spare, Tried};
-use crate::engine::{Engine, Network};
+use crate::engine::{Engine, Network, record};
 
 /// The next action for an operation.
 #[derive(Debug)]
@@ -97,18 +97,18 @@ async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(OperationId, R
                 blocked.entry(reason).or_default().push(op);
                 continue;
             }
-            Err(failure) => record(engine, op, failure).await,
+            Err(failure) => fail(engine, op, failure).await,
         };
         moved.push((id, next));
     }
     for (reason, ops) in blocked {
-        failure::block(&engine.db, &engine.settings, ops, &reason).await?;
+        record::wait(engine, ops, &reason).await?;
     }
     Ok(())
 }
 
-async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<Next> {
-    match failure::record(&engine.db, &engine.settings, op, failure).await {
+async fn fail(engine: &Engine, op: Operation, failure: Failure) -> Result<Next> {
+    match record::failure(engine, op, failure).await {
         // Another move changed the row, and it left a wake if one is needed.
         Ok(()) | Err(Error::Stale { .. }) => Ok(Next::Nothing),
         Err(error) => Err(error),

@@ -1,9 +1,11 @@
 //! Applies final receipts. Nothing in the domain changes before this.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
 use alloy_primitives::{B256, Bytes};
 use chrono::Duration;
+use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::fault::Fault;
@@ -16,6 +18,7 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Error, Result, chain};
 
+use crate::engine::commits::{self, Turn, Writes};
 use crate::engine::conclude::{self, Settled, Verdict};
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
@@ -80,7 +83,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         }
     }
     let mut count = settled.len();
-    let unwritten = write(engine, settled).await?;
+    let unwritten = write(engine, network, settled).await?;
     count -= unwritten.len();
     damaged.extend(unwritten);
     for (op, error) in damaged {
@@ -296,24 +299,34 @@ async fn verdict(
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
 }
 
+/// Verdicts, ready to be written.
+struct Verdicts(Vec<Settled>);
+
+impl Writes for Verdicts {
+    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
+        conclude::settle_all(tx, &self.0).boxed()
+    }
+}
+
 /// Writes verdicts together or, if one of them cannot be written, each by itself. Returns the operations that could not be written.
-async fn write(engine: &Engine, settled: Vec<Settled>) -> Result<Damaged> {
+async fn write(engine: &Engine, network: &Network, settled: Vec<Settled>) -> Result<Damaged> {
     if settled.is_empty() {
         return Ok(Damaged::new());
     }
-    match write_together(engine, &settled).await {
+    let verdicts = Arc::new(Verdicts(settled));
+    match engine.commit(network.id(), Point::Finalise, Turn::WithNext, verdicts.clone()).await {
         Ok(()) => return Ok(Damaged::new()),
         Err(error) if error.is_row_error() || matches!(error, Error::Stale { .. }) => {}
         Err(error) => return Err(error),
     }
     let mut unwritten = Damaged::new();
-    for one in settled {
+    for one in &verdicts.0 {
         // The steps of an operation are settled in order.
         if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
             continue;
         }
-        if let Some(error) = write_alone(engine, &one).await? {
-            unwritten.push((one.op, error));
+        if let Some(error) = write_alone(engine, one).await? {
+            unwritten.push((one.op.clone(), error));
         }
     }
     Ok(unwritten)
@@ -324,7 +337,7 @@ async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
     let mut stale = None;
     // Another move may change a row of this commit at the same moment. A repetition then succeeds.
     for _ in 0..WRITES {
-        match write_together(engine, std::slice::from_ref(one)).await {
+        match commits::alone(&engine.db, Point::Finalise, &Verdicts(vec![one.clone()])).await {
             Ok(()) => return Ok(None),
             Err(error) if error.is_row_error() => return Ok(Some(error)),
             Err(error @ Error::Stale { .. }) => stale = Some(error),
@@ -336,13 +349,6 @@ async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
     }
     // Nothing else changed the operation, so one of its own rows is damaged.
     Ok(stale)
-}
-
-async fn write_together(engine: &Engine, settled: &[Settled]) -> Result<()> {
-    let mut tx = engine.db.begin().await?;
-    tx.gather_writes();
-    conclude::settle_all(&mut tx, settled).await?;
-    tx.commit(Point::Finalise).await
 }
 
 /// Ends a step whose nonce a final, proved foreign transaction took: it can never be executed in this cycle.

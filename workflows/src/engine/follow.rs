@@ -2,25 +2,26 @@
 //! Receipts and cursor are written in one commit. A missing receipt proves nothing and changes nothing.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
-use muniment_activities::chain::receipt::{Receipt, ReceiptRequest};
+use muniment_activities::chain::receipt::ReceiptRequest;
 use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::token::event::TOPICS;
-use muniment_domain::attempt::SendAnswer;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::point::Point;
-use muniment_domain::step::{self, Sent};
+use muniment_domain::step;
 use muniment_domain::{Error, Result};
 
+use crate::engine::blocks::{self, Found, Taken};
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::position::Position;
 use crate::engine::{Engine, Network};
-use crate::engine::{catch_up, inclusion, lane, observe, queue};
+use crate::engine::{catch_up, observe, queue};
 
 /// From this distance on, the blocks in between are not read one by one.
 const GAP_BLOCKS: u64 = 512;
@@ -38,14 +39,6 @@ pub enum Pass {
     Silent,
     /// The chain was halted, and a person must decide.
     Halted,
-}
-
-/// The platform's transactions in the blocks of a pass.
-struct Found {
-    headers: Vec<Header>,
-    sent: Vec<Sent>,
-    receipts: Vec<Receipt>,
-    foreign: Vec<ForeignTransaction>,
 }
 
 /// Makes one pass.
@@ -171,7 +164,7 @@ async fn walk(
     }
     let reached = blocks.last().is_none_or(|b| b.number == newest);
     let found = find_transactions(engine, network, &position.signers, blocks).await?;
-    let position = commit(engine, network, position, ancestor, &found, last).await?;
+    let position = commit(engine, network, position, ancestor, found, last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
 
@@ -284,7 +277,7 @@ async fn commit(
     network: &Network,
     mut position: Position,
     ancestor: i64,
-    found: &Found,
+    found: Found,
     announced: Option<(i64, B256)>,
 ) -> Result<Position> {
     let mut last = (position.cursor.final_number, position.cursor.final_hash.0);
@@ -302,50 +295,26 @@ async fn commit(
         None => (ancestor, position.hash_at(&engine.db, ancestor).await?.unwrap_or(position.cursor.head_hash.0)),
     };
     let answers: Vec<_> = found.receipts.iter().filter_map(|receipt| network.take_answer(receipt.tx_hash)).collect();
-    if let Err(error) = write(engine, &position.cursor, ancestor, found, (head, last), &answers).await {
-        network.hold_answers(answers);
-        return Err(error);
-    }
-    if !found.headers.is_empty() {
+    let taken = Arc::new(Taken { cursor: position.cursor.clone(), ancestor, found, head, last, answers });
+    let has_room = match blocks::store(engine, network, taken.clone()).await {
+        Ok(has_room) => has_room,
+        Err(error) => {
+            network.hold_answers(taken.answers.clone());
+            return Err(error);
+        }
+    };
+    if !taken.found.headers.is_empty() {
         network.count_head();
     }
-    notify_waiters(network, !found.receipts.is_empty());
-    Ok(position.moved(ancestor, &found.headers, head, last))
-}
-
-async fn write(
-    engine: &Engine,
-    cursor: &Cursor,
-    ancestor: i64,
-    found: &Found,
-    (head, last): ((i64, B256), (i64, B256)),
-    answers: &[SendAnswer],
-) -> Result<()> {
-    let (chain_id, mut tx) = (cursor.chain_id, engine.db.begin().await?);
-    tx.gather_writes();
-    if ancestor < cursor.head_number {
-        tracing::warn!(
-            chain.id = chain_id,
-            chain.ancestor = ancestor,
-            chain.head = cursor.head_number,
-            "reorganisation"
-        );
-        chain::rewind(&mut tx, chain_id, ancestor).await?;
-    }
-    inclusion::include(&mut tx, &found.sent, &found.receipts, answers).await?;
-    for foreign in &found.foreign {
-        lane::note_foreign(&mut tx, foreign).await?;
-    }
-    chain::add_headers(&mut tx, chain_id, &found.headers).await?;
-    chain::advance(&mut tx, cursor, head, last).await?;
-    tx.commit(Point::Follow).await
+    notify_waiters(network, has_room && !taken.found.receipts.is_empty());
+    Ok(position.moved(ancestor, &taken.found.headers, head, last))
 }
 
 /// Notifies the finaliser and the lanes after a commit: steps may be final, and lanes may have room.
 pub fn notify_waiters(network: &Network, included: bool) {
     network.followed.notify_one();
     if included {
-        network.room.send_modify(|n| *n = n.wrapping_add(1));
+        network.room.look_again();
     }
 }
 

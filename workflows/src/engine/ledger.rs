@@ -11,9 +11,11 @@
 //!    token is read again, from its first block. Hidden events of foreign transactions are found by a reconciliation run, not here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
+use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::logs::{ChainLog, EventFilter};
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
@@ -26,7 +28,9 @@ use muniment_domain::token_event::{self, Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
 use muniment_domain::{Error, Result, chain, holding};
 
+use crate::engine::commits::{Turn, Writes};
 use crate::engine::follow::Walk;
+use crate::engine::platform::Platform;
 use crate::engine::{Engine, Network};
 
 /// Limit of blocks in one request. If a node refuses the range as too large, it is halved.
@@ -317,17 +321,18 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
         let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
         // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
         let reached = later.is_empty() && question.to >= read.block_number;
-        let mut tx = engine.db.begin().await?;
-        tx.gather_writes();
-        let restricted = if reached { newly_restricted(&mut tx, question, events).await? } else { BTreeSet::new() };
-        for id in &restricted {
-            muniment_domain::offering::lock_row(&mut tx, id).await?;
-        }
-        token_read::apply(&mut tx, read, &question.apart, up_to, now).await?;
-        for id in &restricted {
-            (engine.platform.on_restriction)(&mut tx, id).await?;
-        }
-        tx.commit(Point::Index).await?;
+        let restricts = |event: &&TokenEvent| reached && event.kind == Kind::Restrict;
+        let told = Told {
+            platform: engine.platform,
+            read: read.clone(),
+            apart: question.apart.clone(),
+            up_to,
+            events: now.to_vec(),
+            reached,
+            restricted: events.iter().filter(restricts).map(|event| event.offering_id.clone()).collect(),
+        };
+        engine.commit(read.chain_id, Point::Index, Turn::WithNext, Arc::new(told)).await?;
+        *read = read.after(up_to);
         if later.is_empty() {
             return Ok(());
         }
@@ -335,10 +340,40 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
     }
 }
 
-/// The offerings with a new restriction in these events, and those of whose token an earlier commit has read one: a token that had its own
-/// cursor until now.
-async fn newly_restricted(tx: &mut Tx, question: &Question, events: &[TokenEvent]) -> Result<BTreeSet<OfferingId>> {
-    let told = events.iter().filter(|event| event.kind == Kind::Restrict).map(|event| event.offering_id.clone());
-    let apart: Vec<&OfferingId> = question.apart.iter().map(|token| &token.offering_id).collect();
-    Ok(told.chain(holding::restricted_among(tx, &apart).await?).collect())
+/// The events of a commit, ready to be applied.
+struct Told {
+    platform: &'static Platform,
+    read: TokenRead,
+    apart: Vec<Cursor>,
+    up_to: i64,
+    events: Vec<TokenEvent>,
+    /// Whether the ledger has its final state after this commit.
+    reached: bool,
+    /// The offerings with a new restriction.
+    restricted: BTreeSet<OfferingId>,
+}
+
+impl Writes for Told {
+    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
+        self.apply(tx).boxed()
+    }
+}
+
+impl Told {
+    async fn apply(&self, tx: &mut Tx) -> Result<()> {
+        let mut restricted = self.restricted.clone();
+        if self.reached {
+            // An earlier commit may have read the restriction of a token that had its own cursor until now.
+            let apart: Vec<&OfferingId> = self.apart.iter().map(|token| &token.offering_id).collect();
+            restricted.extend(holding::restricted_among(tx, &apart).await?);
+        }
+        for id in &restricted {
+            muniment_domain::offering::lock_row(tx, id).await?;
+        }
+        token_read::apply(tx, &self.read, &self.apart, self.up_to, &self.events).await?;
+        for id in &restricted {
+            (self.platform.on_restriction)(tx, id).await?;
+        }
+        Ok(())
+    }
 }

@@ -2,8 +2,10 @@
 
 pub mod advance;
 pub(crate) mod backoff;
+mod blocks;
 pub(crate) mod catch_up;
 pub(crate) mod chain_identity;
+pub mod commits;
 pub(crate) mod conclude;
 pub mod effect;
 pub mod execution;
@@ -27,6 +29,8 @@ pub mod process;
 pub mod queue;
 pub mod queue_state;
 pub mod rebroadcast;
+pub mod record;
+mod room;
 pub mod send;
 pub mod start;
 pub mod submit;
@@ -44,11 +48,13 @@ use muniment_domain::contract::Kind;
 use muniment_domain::db::Db;
 use muniment_domain::lease::Holder;
 use muniment_domain::operation::Operation;
+use muniment_domain::point::Point;
 use muniment_domain::{Error, contract};
 
 pub use network::Network;
 pub use start::StartError;
 
+use crate::engine::commits::{Turn, Writes};
 use crate::engine::kind::OperationKind;
 use crate::engine::platform::Platform;
 use crate::settings::Settings;
@@ -72,6 +78,20 @@ impl Engine {
     /// The chain with this id, if it is configured.
     pub fn network(&self, chain_id: i64) -> Option<&Network> {
         self.networks.get(&chain_id)
+    }
+
+    /// Commits what a move on a chain writes, with the writes of other moves that are ready.
+    pub(crate) async fn commit(
+        &self,
+        chain_id: i64,
+        point: Point,
+        turn: Turn,
+        writes: Arc<dyn Writes>,
+    ) -> Result<(), Error> {
+        match self.network(chain_id) {
+            Some(network) => network.commits.write(&self.db, point, turn, network.room.is_awaited(), writes).await,
+            None => commits::alone(&self.db, point, writes.as_ref()).await,
+        }
     }
 
     /// The implementation of an operation's kind.

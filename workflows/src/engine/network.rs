@@ -12,9 +12,11 @@ use muniment_activities::fault::Fault;
 use muniment_activities::signer::Signer;
 use muniment_domain::attempt::SendAnswer;
 use muniment_domain::id::LaneId;
-use tokio::sync::{Mutex, Notify, watch};
+use tokio::sync::{Mutex, Notify};
 
+use crate::engine::commits::Commits;
 use crate::engine::position::Position;
+use crate::engine::room::Room;
 
 /// Limit of remembered call shapes.
 const SHAPES_MAX: usize = 4096;
@@ -27,14 +29,16 @@ pub struct Network {
     pub chain: Chain,
     /// The keys. Each has its own lane.
     pub signers: BTreeMap<Address, Signer>,
+    /// The commits that its moves share.
+    pub commits: Commits,
     /// Notified after a send, so that the follower reads at once.
     pub sent: Notify,
     /// Whether this process follows the chain.
     pub followed_here: AtomicBool,
     /// Notified after the cursor moved, so that final steps are settled at once.
     pub followed: Notify,
-    /// Changes when blocks include transactions of the platform, so that their lanes have room.
-    pub room: watch::Sender<u64>,
+    /// The room in its lanes.
+    pub room: Room,
     /// Answers to sends that are not stored yet. They are not urgent: the block of a transaction stores its answer, and a lane that rests
     /// the others.
     answers: StdMutex<BTreeMap<B256, SendAnswer>>,
@@ -107,10 +111,11 @@ impl Network {
         Self {
             chain,
             signers,
+            commits: Commits::default(),
             sent: Notify::new(),
             followed_here: AtomicBool::new(false),
             followed: Notify::new(),
-            room: watch::Sender::new(0),
+            room: Room::default(),
             answers: StdMutex::default(),
             position: StdMutex::default(),
             pass_blocks: AtomicU64::new(BLOCKS_PER_PASS),

@@ -1,15 +1,18 @@
 //! Signing and storing. Nonces are taken in the commit that stores the bytes signed for them, and only stored bytes are sent.
 
 use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 use std::time::Duration;
 
 use alloy_primitives::{Address, Bytes, U256};
+use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::payout::calldata::spender;
 use muniment_activities::signer::policy::{Permit, PolicyGate};
 use muniment_activities::signer::transaction::{Signed, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::column::{Dec, Hex};
+use muniment_domain::db::Tx;
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::lane::{self, Lane, Mode};
 use muniment_domain::lane_state::{self, LaneState};
@@ -18,15 +21,18 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::failure::{self, Failure};
+use crate::engine::commits::{Turn, Writes};
+use crate::engine::failure::Failure;
 use crate::engine::payout_limit::{self, Day};
 use crate::engine::prepare::Prepared;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
-use crate::engine::{chain_identity, send};
+use crate::engine::{chain_identity, record, send};
 
 /// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
+/// How long the signatures of a lane wait for those of others, or for a block, while the node has other transactions of the lane.
+const WHILE_BUSY: Duration = Duration::from_millis(8);
 /// Time limit of one signature, so that a key on a slow disk does not block the lane. Signing is computation by local keys: done in parallel,
 /// it would not be faster for one lane, and the lanes sign side by side.
 const SIGN_SECONDS: u64 = 10;
@@ -69,6 +75,8 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
+        let turn = Turn::Within(if in_flight > 0 { WHILE_BUSY } else { Duration::ZERO });
+        let in_flight = in_flight - network.room.take(lane_id);
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
         if most == 0 || batch.is_empty() {
@@ -98,19 +106,23 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
         }
         let (signed, refused) = sign(engine, network, &lane, &gate, batch, &mut day).await?;
         for (prepared, failure) in refused {
-            record(engine, prepared.op, failure).await?;
+            fail(engine, prepared.op, failure).await?;
         }
         if signed.is_empty() {
             return Ok(Stored::nothing(rest));
         }
-        match commit(engine, &lane, &signed, &day).await {
+        let signed = Arc::new(Signatures { lane, signed, day });
+        match engine.commit(network.id(), Point::Sign, turn, signed.clone()).await {
             Ok(()) => {
-                release(engine, network, &signed).await?;
-                return Ok(Stored { attempts: signed.into_iter().map(|(_, attempt)| attempt).collect(), rest });
+                release(engine, network, &signed.signed).await?;
+                return Ok(Stored {
+                    attempts: signed.signed.iter().map(|(_, attempt)| attempt.clone()).collect(),
+                    rest,
+                });
             }
             // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
-                batch = signed.into_iter().map(|(prepared, _)| prepared).collect();
+                batch = signed.signed.iter().map(|(prepared, _)| prepared.clone()).collect();
                 batch.extend(rest);
             }
             Err(error) => return Err(error),
@@ -135,7 +147,7 @@ async fn release(engine: &Engine, network: &Network, signed: &SignedBatch) -> Re
             }
             tracing::info!(chain.id = network.id(), "{released} operations go on");
             tx.commit(Point::Sweep).await?;
-            network.room.send_modify(|n| *n = n.wrapping_add(1));
+            network.room.look_again();
             if released < queue::RELEASED_PER_COMMIT.cast_unsigned() {
                 break;
             }
@@ -171,11 +183,11 @@ fn drop_moved(batch: &mut Vec<Prepared>, mut now: HashMap<OperationId, i64>) {
 /// Keeps operations in their status, with the reason and the next time.
 pub async fn postpone(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
     let ops = batch.into_iter().map(|prepared| prepared.op).collect();
-    failure::block(&engine.db, &engine.settings, ops, reason).await
+    record::wait(engine, ops, reason).await
 }
 
-async fn record(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {
-    match failure::record(&engine.db, &engine.settings, op, failure).await {
+async fn fail(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {
+    match record::failure(engine, op, failure).await {
         Err(Error::Stale { .. }) => Ok(()),
         recorded => recorded,
     }
@@ -306,34 +318,46 @@ pub fn new_attempt(
     }
 }
 
-/// Stores nonces, signed transactions and statuses in one commit.
-async fn commit(engine: &Engine, lane: &Lane, signed: &SignedBatch, day: &Day) -> Result<()> {
-    let mut tx = engine.db.begin().await?;
-    tx.gather_writes();
-    lane::take_nonces(&mut tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
-    let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
-    for (prepared, attempt) in signed {
-        let (mut op, mut step) = (prepared.op.clone(), prepared.step.clone());
-        step.state = State::Signed;
-        step.lane_id = Some(lane.id.clone());
-        step.nonce = Some(attempt.nonce);
-        step.gas_limit = Some(attempt.gas_limit);
-        step.signed_at = Some(attempt.signed_at);
-        steps.push(step);
-        op.lane_id = Some(lane.id.clone());
-        op.next_action_at = None;
-        op.blocked_reason = None;
-        op.set_problem(None);
-        if op.status == Status::Pending { first.push(op) } else { later.push(op) }
+/// What a lane has signed, ready to be stored: nonces, signed transactions and statuses.
+struct Signatures {
+    lane: Lane,
+    signed: SignedBatch,
+    day: Day,
+}
+
+impl Writes for Signatures {
+    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
+        self.store(tx).boxed()
     }
-    step::save_all(&mut tx, &steps, State::Unsigned).await?;
-    attempt::insert(&mut tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
-    let nonces: HashMap<&OperationId, i64> = signed.iter().map(|(p, attempt)| (&p.op.id, attempt.nonce)).collect();
-    let reason = |op: &Operation| {
-        format!("signed with nonce {} of {}", nonces.get(&op.id).copied().unwrap_or_default(), lane.signer.0)
-    };
-    operation::transition_all(&mut tx, &mut first, Move::Sign, "engine", reason).await?;
-    operation::save_all(&mut tx, &mut later).await?;
-    day.write(&mut tx).await?;
-    tx.commit(Point::Sign).await
+}
+
+impl Signatures {
+    async fn store(&self, tx: &mut Tx) -> Result<()> {
+        let Self { lane, signed, day } = self;
+        lane::take_nonces(tx, &lane.id, lane.next_nonce, i64::try_from(signed.len()).unwrap_or(i64::MAX)).await?;
+        let (mut steps, mut first, mut later) = (Vec::with_capacity(signed.len()), Vec::new(), Vec::new());
+        for (prepared, attempt) in signed {
+            let (mut op, mut step) = (prepared.op.clone(), prepared.step.clone());
+            step.state = State::Signed;
+            step.lane_id = Some(lane.id.clone());
+            step.nonce = Some(attempt.nonce);
+            step.gas_limit = Some(attempt.gas_limit);
+            step.signed_at = Some(attempt.signed_at);
+            steps.push(step);
+            op.lane_id = Some(lane.id.clone());
+            op.next_action_at = None;
+            op.blocked_reason = None;
+            op.set_problem(None);
+            if op.status == Status::Pending { first.push(op) } else { later.push(op) }
+        }
+        step::save_all(tx, &steps, State::Unsigned).await?;
+        attempt::insert(tx, &signed.iter().map(|(_, attempt)| attempt.clone()).collect::<Vec<_>>()).await?;
+        let nonces: HashMap<&OperationId, i64> = signed.iter().map(|(p, attempt)| (&p.op.id, attempt.nonce)).collect();
+        let reason = |op: &Operation| {
+            format!("signed with nonce {} of {}", nonces.get(&op.id).copied().unwrap_or_default(), lane.signer.0)
+        };
+        operation::transition_all(tx, &mut first, Move::Sign, "engine", reason).await?;
+        operation::save_all(tx, &mut later).await?;
+        day.write(tx).await
+    }
 }

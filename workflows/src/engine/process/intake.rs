@@ -4,6 +4,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use futures::future::{BoxFuture, FutureExt};
+use muniment_domain::db::Tx;
 use muniment_domain::id::{LaneId, OperationId};
 use muniment_domain::point::Point;
 use muniment_domain::{Result, operation};
@@ -13,6 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::engine::advance::{self, Next};
+use crate::engine::commits::{Turn, Writes};
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
 use crate::engine::process::submitters::Submitters;
@@ -65,7 +68,7 @@ async fn route(engine: Engine, submitters: Submitters, mut receiver: mpsc::Recei
                 continue;
             }
         };
-        let mut too_many = Vec::new();
+        let mut too_many: HashMap<i64, Vec<Hold>> = HashMap::new();
         for hold in woken {
             // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
             let Some(chain_id) = chain_of.get(hold.id()) else { continue };
@@ -76,13 +79,15 @@ async fn route(engine: Engine, submitters: Submitters, mut receiver: mpsc::Recei
             });
             match chain.try_send(hold) {
                 Ok(()) => {}
-                Err(mpsc::error::TrySendError::Full(hold)) => too_many.push(hold),
+                Err(mpsc::error::TrySendError::Full(hold)) => too_many.entry(*chain_id).or_default().push(hold),
                 // Its intake panicked. The next wake starts another one.
                 Err(mpsc::error::TrySendError::Closed(_)) => _ = chains.remove(chain_id),
             }
         }
-        if let Err(error) = park(&engine, &too_many).await {
-            tracing::error!("{} wakes are left to the sweep: {error}", too_many.len());
+        for (chain_id, holds) in too_many {
+            if let Err(error) = park(&engine, chain_id, &holds).await {
+                tracing::error!("{} wakes are left to the sweep: {error}", holds.len());
+            }
         }
     }
     drop(chains);
@@ -94,14 +99,19 @@ async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(OperationId, 
     operation::chains(&mut engine.db.read().await?, &ids).await
 }
 
-/// Leaves operations to the refill of their chain, which takes them when it has room.
-pub async fn park(engine: &Engine, holds: &[Hold]) -> Result<()> {
-    if holds.is_empty() {
-        return Ok(());
+/// Leaves operations of a chain to its refill, which takes them when it has room.
+pub async fn park(engine: &Engine, chain_id: i64, holds: &[Hold]) -> Result<()> {
+    let parked = Parked(holds.iter().map(|hold| hold.id().clone()).collect());
+    engine.commit(chain_id, Point::Fault, Turn::WithNext, Arc::new(parked)).await
+}
+
+/// Operations that wait for their lane, ready to be marked.
+struct Parked(Vec<OperationId>);
+
+impl Writes for Parked {
+    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
+        async move { operation::park(tx, &self.0.iter().collect::<Vec<_>>(), operation::WAITS_FOR_LANE).await.map(drop) }.boxed()
     }
-    let mut tx = engine.db.begin().await?;
-    operation::park(&mut tx, &holds.iter().map(Hold::id).collect::<Vec<_>>(), operation::WAITS_FOR_LANE).await?;
-    tx.commit(Point::Fault).await
 }
 
 /// The intake of one chain.

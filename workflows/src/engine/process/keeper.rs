@@ -25,8 +25,6 @@ const PAUSE: Duration = Duration::from_secs(1);
 const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after a block with transactions of the platform, on a chain that mines at once. The next blocks share the next commit.
 const GATHER_INCLUDED: Duration = Duration::from_millis(10);
-/// The pause after receipts were settled. Under load those that become final meanwhile share the next commit.
-const GATHER: Duration = Duration::from_millis(40);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
@@ -43,21 +41,15 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     let mut renewed = Last::default();
     while !stop.is_cancelled() {
         let settled = limited("settling", TURN, settle_once(engine, network, &mut renewed)).await;
-        let (gather, pause) = match settled {
+        let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
-            Ok(count) => (count > 0, SETTLE),
+            Ok(_) => SETTLE,
             Err(error) => {
                 tracing::error!(chain.id = network.id(), "final receipts are settled again in a second: {error}");
-                (false, PAUSE)
+                PAUSE
             }
         };
-        if gather {
-            tokio::select! {
-                () = stop.cancelled() => return,
-                () = sleep(GATHER) => {}
-            }
-        }
         tokio::select! {
             () = stop.cancelled() => return,
             () = network.followed.notified() => {}
@@ -96,12 +88,13 @@ pub struct Keeper {
 
 impl Keeper {
     async fn follow(mut self, engine: &Engine, network: &Network, stop: &CancellationToken) {
+        let mut room = network.room.subscribe();
         while !stop.is_cancelled() {
-            let room = *network.room.borrow();
             let pause = self.turn_within(TURN, engine, network).await;
             if !pause.is_zero() {
                 self.wait(network, pause, stop).await;
-            } else if *network.room.borrow() != room {
+            } else if room.has_changed().unwrap_or(false) {
+                room.mark_unchanged();
                 sleep(GATHER_INCLUDED).await;
             }
         }

@@ -139,6 +139,7 @@ impl Submitter {
             self.noted.mark(network.chain.milliseconds());
         }
         self.load.store(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX), Ordering::Relaxed);
+        network.room.set_waiting(&self.lane_id, !self.waiting.is_empty());
     }
 
     /// There may be room: the next turn looks again.

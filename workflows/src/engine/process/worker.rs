@@ -28,7 +28,8 @@ impl Engine {
             tracing::error!("unfinished operations are woken by the sweep: {error}");
         }
         let mut tasks = JoinSet::new();
-        for chain_id in self.networks.keys() {
+        for (chain_id, network) in &*self.networks {
+            network.commits.share();
             tasks.spawn(keeper::keep(self.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
             tasks.spawn(intake::refill(self.clone(), submitters.clone(), *chain_id, stop.clone()).map(|()| Ok(())));
         }

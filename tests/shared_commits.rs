@@ -1,0 +1,139 @@
+//! Commits that several moves share: one sync for all of them, and each still ends as if it had its own.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use muniment_domain::clock::Clock;
+use muniment_domain::db::{Db, Tx};
+use muniment_domain::point::{Point, When, plan};
+use muniment_domain::sql::sql;
+use muniment_domain::{Error, Result, event};
+use muniment_workflows::engine::commits::{Commits, Turn, Writes};
+use serde_json::json;
+use world::{Database, on_both_databases};
+
+use crate::installation::open_at;
+
+const NOW: Turn = Turn::Within(Duration::ZERO);
+const SOON: Turn = Turn::Within(Duration::from_millis(25));
+
+/// Adds a row and an event about it, and then changes a row that must be there.
+struct Add {
+    id: &'static str,
+    needs: &'static str,
+}
+
+impl Writes for Add {
+    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
+        self.add(tx).boxed()
+    }
+}
+
+impl Add {
+    async fn add(&self, tx: &mut Tx) -> Result<()> {
+        sql("insert into things (id, number)").values([self.id], |id| (id, 0)).write(tx).await?;
+        event::write(tx, "lane.low_funds", "lane", self.id, 1, json!({})).await?;
+        sql("update things set number = number + 1 where id = $1")
+            .bind(self.needs)
+            .write_exactly(tx, 1, "thing", self.needs)
+            .await
+    }
+}
+
+fn add(id: &'static str, needs: &'static str) -> Arc<dyn Writes> {
+    Arc::new(Add { id, needs })
+}
+
+async fn database(database: &Database) -> Db {
+    let db = open_at(&database.url(), Clock::System).await;
+    let mut tx = db.begin().await.unwrap();
+    sql("create table things (id text primary key, number bigint not null)").execute(&mut tx).await.unwrap();
+    sql("insert into things (id, number) values ('first', 0)").execute(&mut tx).await.unwrap();
+    tx.commit(Point::Housekeeping).await.unwrap();
+    plan::seen();
+    db
+}
+
+fn shared() -> Commits {
+    let commits = Commits::default();
+    commits.share();
+    commits
+}
+
+async fn ids(db: &Db) -> Vec<String> {
+    let rows = sql("select id from things where id <> 'first' order by id");
+    rows.scalars(&mut db.read().await.unwrap()).await.unwrap()
+}
+
+/// The points that were passed before the first one was passed behind its commit: those of the first commit.
+fn first_commit() -> Vec<Point> {
+    plan::seen().into_iter().take_while(|(_, when)| *when == When::Before).map(|(point, _)| point).collect()
+}
+
+on_both_databases! {
+    async fn moves_that_can_wait_are_committed_with_one_that_cannot(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let (followed, settled, indexed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, false, add("settled", "indexed")),
+            commits.write(&db, Point::Index, SOON, false, add("indexed", "first")),
+            commits.write(&db, Point::Follow, NOW, false, add("followed", "settled")),
+        );
+        assert!([followed, settled, indexed].iter().all(Result::is_ok), "each sees the writes of those before it");
+        assert_eq!(first_commit(), [Point::Index, Point::Finalise, Point::Follow], "offerings are locked first");
+        assert_eq!(ids(&db).await, ["followed", "indexed", "settled"]);
+        let entries = sql("select action, object_id from audit_log order by object_id");
+        let entries: Vec<(String, String)> = entries.rows(&mut db.read().await.unwrap()).await.unwrap();
+        let own = [("follow", "followed"), ("index", "indexed"), ("finalise", "settled")];
+        assert_eq!(entries, own.map(|(action, id)| (action.to_owned(), id.to_owned())), "each names its own move");
+    }
+
+    async fn a_stale_move_costs_itself_alone(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let (settled, signed, followed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, false, add("settled", "first")),
+            commits.write(&db, Point::Sign, SOON, false, add("signed", "nothing")),
+            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+        );
+        assert!(settled.is_ok() && followed.is_ok());
+        assert!(matches!(signed, Err(Error::Stale { id, .. }) if id == "nothing"));
+        assert_eq!(ids(&db).await, ["followed", "settled"]);
+    }
+
+    async fn a_constraint_that_refuses_a_move_does_not_refuse_the_others(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let (twice, followed) = futures::join!(
+            commits.write(&db, Point::Index, SOON, false, add("first", "first")),
+            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+        );
+        assert!(twice.unwrap_err().is_row_error() && followed.is_ok());
+        assert_eq!(ids(&db).await, ["followed"]);
+    }
+
+    async fn a_move_that_was_dropped_writes_nothing(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let dropped = commits.write(&db, Point::Index, SOON, false, add("indexed", "first"));
+        assert!(tokio::time::timeout(Duration::from_millis(1), dropped).await.is_err());
+        commits.write(&db, Point::Follow, NOW, false, add("followed", "first")).await.unwrap();
+        assert_eq!(ids(&db).await, ["followed"]);
+    }
+
+    async fn a_move_that_waits_for_no_other_is_committed_alone(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        commits.write(&db, Point::Index, SOON, false, add("indexed", "first")).await.unwrap();
+        assert_eq!(first_commit(), [Point::Index]);
+        assert_eq!(ids(&db).await, ["indexed"]);
+    }
+
+    async fn a_commit_that_is_ended_in_the_middle_is_told_to_all(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        plan::crash_at(Point::Finalise, When::Before, 1);
+        let (settled, followed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, false, add("settled", "first")),
+            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+        );
+        assert!(settled.is_err() && followed.is_err());
+        assert!(ids(&db).await.is_empty(), "nothing was written");
+    }
+}

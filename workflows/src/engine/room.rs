@@ -1,0 +1,108 @@
+//! Room in the lanes: how many more of their transactions may be in flight. A block makes room. A lane that waits for it signs while the
+//! follower's commit still waits, so that receipts and new signatures are one commit. The room is known in memory only: if the follower's
+//! part of the commit fails, the lane has a few transactions more in flight, for as long as the block is read again.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use muniment_domain::id::LaneId;
+use tokio::sync::watch;
+
+/// The room of one chain's lanes.
+#[derive(Default)]
+pub struct Room {
+    changed: watch::Sender<u64>,
+    lanes: Mutex<Lanes>,
+}
+
+#[derive(Default)]
+struct Lanes {
+    /// Those with prepared steps that wait for room.
+    waiting: BTreeSet<LaneId>,
+    /// The room that the follower's commit gives those that wait, and that they have not taken yet.
+    coming: BTreeMap<LaneId, i64>,
+}
+
+impl Room {
+    /// A receiver that changes when a lane may have room.
+    pub fn subscribe(&self) -> watch::Receiver<u64> {
+        self.changed.subscribe()
+    }
+
+    /// Lets the lanes look whether they have room.
+    pub fn look_again(&self) {
+        self.changed.send_modify(|n| *n = n.wrapping_add(1));
+    }
+
+    /// Notes whether a lane has steps that wait for room.
+    pub fn set_waiting(&self, lane_id: &LaneId, waits: bool) {
+        let mut lanes = self.lanes();
+        if !waits {
+            lanes.waiting.remove(lane_id);
+        } else if !lanes.waiting.contains(lane_id) {
+            lanes.waiting.insert(lane_id.clone());
+        }
+    }
+
+    /// Whether a lane has steps that wait for room.
+    pub fn is_awaited(&self) -> bool {
+        !self.lanes().waiting.is_empty()
+    }
+
+    /// Tells lanes that the follower is about to commit the inclusion of so many of their transactions. Returns whether one of them waits
+    /// for that.
+    pub fn announce(&self, mut included: BTreeMap<LaneId, i64>) -> bool {
+        let mut lanes = self.lanes();
+        included.retain(|lane_id, _| lanes.waiting.contains(lane_id));
+        let waits = !included.is_empty();
+        lanes.coming = included;
+        drop(lanes);
+        if waits {
+            self.look_again();
+        }
+        waits
+    }
+
+    /// Takes the announced room of a lane.
+    pub fn take(&self, lane_id: &LaneId) -> i64 {
+        self.lanes().coming.remove(lane_id).unwrap_or_default()
+    }
+
+    /// The follower's commit has ended. Returns whether its lanes must look for their room: nothing was announced to them, or not all of
+    /// them have taken it.
+    pub fn end(&self, was_announced: bool) -> bool {
+        let untaken = std::mem::take(&mut self.lanes().coming);
+        !was_announced || !untaken.is_empty()
+    }
+
+    fn lanes(&self) -> MutexGuard<'_, Lanes> {
+        self.lanes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn room_is_announced_to_those_who_wait_and_taken_once() {
+        let room = Room::default();
+        let included = || BTreeMap::from([("lan_a".into(), 3), ("lan_b".into(), 2)]);
+        let mut changed = room.subscribe();
+        assert!(!room.announce(included()), "no lane waits");
+        assert!(!changed.has_changed().unwrap());
+        assert!(room.end(false));
+        room.set_waiting(&"lan_a".into(), true);
+        assert!(room.is_awaited());
+        assert!(room.announce(included()));
+        assert!(changed.has_changed().unwrap());
+        changed.mark_unchanged();
+        assert_eq!(room.take(&"lan_b".into()), 0, "it did not wait");
+        assert_eq!((room.take(&"lan_a".into()), room.take(&"lan_a".into())), (3, 0));
+        assert!(!room.end(true), "all of it was taken");
+        assert!(room.announce(included()) && room.end(true), "nobody took it");
+        assert_eq!(room.take(&"lan_a".into()), 0, "it is in the database now");
+        room.set_waiting(&"lan_a".into(), false);
+        assert!(!room.announce(included()) && !room.is_awaited());
+    }
+}
