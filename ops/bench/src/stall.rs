@@ -13,7 +13,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 /// A run that stood still, and for whom it waited.
 #[derive(Clone, Debug)]
 pub struct Stall {
-    /// Whether the node made no block although it had transactions.
+    /// Whether the node made no block although it had transactions, or holds back the next one of an account.
     pub by_node: bool,
     text: String,
 }
@@ -62,11 +62,13 @@ pub async fn until(
         }
         if since.elapsed() > STILL {
             let rests = head.1.elapsed().as_secs();
-            let by_node = head.1.elapsed() > STILL / 2 && node_has_work().await;
-            let what = if by_node {
-                format!("the node, whose head rested at {} for {rests} s", head.0)
-            } else {
-                format!("{who}, with the head at {}", head.0)
+            let rested = head.1.elapsed() > STILL / 2;
+            let held_back = if rested { held_back(rpc).await } else { None };
+            let by_node = rested && (held_back.is_some() || node_has_work().await);
+            let what = match &held_back {
+                Some(next) => format!("the node, which holds {next} back, with the head at {} for {rests} s", head.0),
+                None if by_node => format!("the node, whose head rested at {} for {rests} s", head.0),
+                None => format!("{who}, with the head at {}", head.0),
             } + &pool_of(rpc).await;
             return Err(Stall { by_node, text: format!("stall at {done} of {wanted}: it waited for {what}") });
         }
@@ -80,6 +82,18 @@ async fn pool_of(rpc: &Rpc) -> String {
     let count = |of: &str| status[of].as_str().unwrap_or("0x0").trim_start_matches("0x").to_owned();
     let [pending, queued] = ["pending", "queued"].map(|of| i64::from_str_radix(&count(of), 16).unwrap_or_default());
     format!("; in its pool {pending} ready and {queued} behind a missing nonce")
+}
+
+/// A transaction that the node's pool holds as if one before it were missing, although its nonce is the account's next.
+async fn held_back(rpc: &Rpc) -> Option<String> {
+    let content = rpc.try_call("txpool_content", json!([])).await.ok()?;
+    for (account, held) in content["queued"].as_object()? {
+        let lowest = held.as_object()?.keys().filter_map(|nonce| nonce.parse::<u64>().ok()).min()?;
+        if rpc.number("eth_getTransactionCount", json!([account, "latest"])).await == lowest {
+            return Some(format!("nonce {lowest} of {account}"));
+        }
+    }
+    None
 }
 
 async fn head_of(rpc: &Rpc) -> u64 {
