@@ -239,3 +239,9 @@ impl Network {
         self.ages.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[test]
+fn fees_count_until_the_next_block_but_no_longer_than_its_time() {
+    let at = |seconds, no_block_since| is_current(Duration::seconds(seconds), no_block_since, Duration::seconds(12));
+    assert!(at(11, true) && !at(12, true) && !at(-1, true) && !at(1, false));
+}

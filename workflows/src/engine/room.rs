@@ -19,6 +19,8 @@ pub struct Room {
 struct Lanes {
     /// Those with prepared steps that wait for room.
     waiting: BTreeSet<LaneId>,
+    /// Whether operations wait in the table for room.
+    is_behind: bool,
     /// The room that the follower's commit gives those that wait, and that they have not taken yet.
     coming: BTreeMap<LaneId, i64>,
 }
@@ -44,9 +46,15 @@ impl Room {
         }
     }
 
-    /// Whether a lane has steps that wait for room.
+    /// Notes whether operations wait in the table for room.
+    pub fn set_behind(&self, is_behind: bool) {
+        self.lanes().is_behind = is_behind;
+    }
+
+    /// Whether operations wait for room, prepared or not.
     pub fn is_awaited(&self) -> bool {
-        !self.lanes().waiting.is_empty()
+        let lanes = self.lanes();
+        lanes.is_behind || !lanes.waiting.is_empty()
     }
 
     /// Tells lanes that the follower is about to commit the inclusion of so many of their transactions. Returns whether one of them waits
@@ -104,5 +112,7 @@ mod tests {
         assert_eq!(room.take(&"lan_a".into()), 0, "it is in the database now");
         room.set_waiting(&"lan_a".into(), false);
         assert!(!room.announce(included()) && !room.is_awaited());
+        room.set_behind(true);
+        assert!(room.is_awaited());
     }
 }

@@ -31,8 +31,8 @@ use crate::engine::{chain_identity, record, send};
 
 /// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
-/// How long the signatures of a lane wait for those of others, or for a block, while the node has other transactions of the lane.
-const WHILE_BUSY: Duration = Duration::from_millis(8);
+/// How long the signatures of a lane wait for those of others, while the node has other transactions of the lane.
+const FOR_OTHERS: Duration = Duration::from_millis(8);
 /// Time limit of one signature, so that a key on a slow disk does not block the lane. Signing is computation by local keys: done in parallel,
 /// it would not be faster for one lane, and the lanes sign side by side.
 const SIGN_SECONDS: u64 = 10;
@@ -75,7 +75,8 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
-        let turn = Turn::Within(if in_flight > 0 { WHILE_BUSY } else { Duration::ZERO });
+        let waits = in_flight > 0 && network.signers.len() > 1;
+        let turn = Turn::Within(if waits { FOR_OTHERS } else { Duration::ZERO });
         let in_flight = in_flight - network.room.take(lane_id);
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));

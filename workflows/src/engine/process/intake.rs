@@ -225,5 +225,8 @@ pub async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> 
     let limit = i64::try_from(wanted + submitters.held.count()).unwrap_or(i64::MAX);
     let ids = operation::waiting_for_lane(&mut tx, chain_id, &full, limit).await?;
     drop(tx);
+    if let Some(network) = engine.network(chain_id) {
+        network.room.set_behind(!ids.is_empty());
+    }
     Ok(ids.iter().filter_map(|id| submitters.held.hold(id)).take(wanted).collect())
 }
