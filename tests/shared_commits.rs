@@ -98,6 +98,7 @@ on_both_databases! {
         );
         assert!(settled.is_ok() && followed.is_ok());
         assert!(matches!(signed, Err(Error::Stale { id, .. }) if id == "nothing"));
+        assert_eq!(first_commit(), [Point::Finalise, Point::Follow], "the others still share one");
         assert_eq!(ids(&db).await, ["followed", "settled"]);
     }
 

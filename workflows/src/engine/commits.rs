@@ -1,6 +1,6 @@
 //! Commits that the moves of one chain share. The follower, the finaliser and the lanes are tasks of their own, but the database syncs
-//! once for all of them: a move hands its writes over, and whoever can wait no longer runs those of all in one transaction. If one of
-//! them fails, nothing is written and each is run by itself, so a stale version costs its own move alone.
+//! once for all of them: a move hands its writes over, and whoever can wait no longer runs those of all in one transaction. A part that
+//! fails is left out, the others are run again without it, and then it is run by itself: a stale version costs its own move alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -30,7 +30,7 @@ pub enum Turn {
 /// The writes that share commits, in their order there. It is that of all transactions: they lock an offering before its operations.
 const ORDER: [Point; 5] = [Point::Index, Point::Finalise, Point::Fault, Point::Sign, Point::Follow];
 
-/// What a move writes. It may run twice: with the others, and by itself.
+/// What a move writes. It may run several times: with others, and by itself.
 pub trait Writes: Send + Sync {
     /// Runs the writes.
     fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>>;
@@ -146,47 +146,65 @@ async fn run(db: &Db, mut all: Vec<Waiting>) {
     // A move that has ended meanwhile writes nothing any more.
     all.retain(|one| !one.written.is_closed());
     all.sort_by_key(|one| place(one.point));
-    let shared = if all.len() > 1 { together(db, &all).await } else { Ended::NothingWritten };
-    for one in all {
-        let ended = match &shared {
+    let mut refused = Vec::new();
+    while all.len() > 1 {
+        let ended = match together(db, &all).await {
             Ended::Committed => Ok(()),
-            Ended::NothingWritten => alone(db, one.point, one.writes.as_ref()).await,
-            Ended::Failed(why) => Err(Error::Worker(format!("the commit that it shared failed: {why}"))),
+            Ended::Refused(part) => {
+                refused.push(all.remove(part));
+                continue;
+            }
+            Ended::Failed(why) => Err(why.to_string()),
         };
+        for one in all.drain(..) {
+            one.tell(ended.clone().map_err(|why| Error::Worker(format!("the commit that it shared failed: {why}"))));
+        }
+    }
+    for one in all.into_iter().chain(refused) {
+        let ended = alone(db, one.point, one.writes.as_ref()).await;
+        one.tell(ended);
+    }
+}
+
+impl Waiting {
+    fn tell(self, ended: Result<()>) {
         // A move that has ended needs no answer.
-        _ = one.written.send(ended);
+        _ = self.written.send(ended);
     }
 }
 
 /// How a shared commit ended.
 enum Ended {
     Committed,
-    /// The writes of one move failed.
-    NothingWritten,
+    /// Nothing was written, because the writes of this part failed.
+    Refused(usize),
     /// The database failed, or its answer to the commit is unknown.
     Failed(Error),
 }
 
 async fn together(db: &Db, all: &[Waiting]) -> Ended {
-    let written = async {
-        let mut tx = db.begin().await?;
-        tx.gather_writes();
-        for one in all {
-            one.writes.write(&mut tx).await?;
-            tx.end_part(one.point).await?;
-        }
-        Ok(tx)
+    let mut tx = match db.begin().await {
+        Ok(tx) => tx,
+        Err(error) => return Ended::Failed(error),
     };
-    match written.await {
-        Ok(tx) => match tx.commit_parts(&all.iter().map(|one| one.point).collect::<Vec<_>>()).await {
-            Ok(()) => Ended::Committed,
-            Err(error) => Ended::Failed(error),
-        },
-        Err(error) if is_silent(&error) => Ended::Failed(error),
-        Err(error) => {
-            tracing::debug!("a shared commit is written in parts: {error}");
-            Ended::NothingWritten
+    tx.gather_writes();
+    for (part, one) in all.iter().enumerate() {
+        let written = match one.writes.write(&mut tx).await {
+            Ok(()) => tx.end_part(one.point).await,
+            failed => failed,
+        };
+        match written {
+            Ok(()) => {}
+            Err(error) if is_silent(&error) => return Ended::Failed(error),
+            Err(error) => {
+                tracing::debug!("a shared commit is written without one of its parts: {error}");
+                return Ended::Refused(part);
+            }
         }
+    }
+    match tx.commit_parts(&all.iter().map(|one| one.point).collect::<Vec<_>>()).await {
+        Ok(()) => Ended::Committed,
+        Err(error) => Ended::Failed(error),
     }
 }
 
