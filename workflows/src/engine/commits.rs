@@ -157,19 +157,13 @@ async fn run(db: &Db, mut all: Vec<Waiting>) {
             Ended::Failed(why) => Err(why.to_string()),
         };
         for one in all.drain(..) {
-            one.tell(ended.clone().map_err(|why| Error::Worker(format!("the commit that it shared failed: {why}"))));
+            let failed = |why| Error::Worker(format!("the commit that it shared failed: {why}"));
+            _ = one.written.send(ended.clone().map_err(failed));
         }
     }
     for one in all.into_iter().chain(refused) {
         let ended = alone(db, one.point, one.writes.as_ref()).await;
-        one.tell(ended);
-    }
-}
-
-impl Waiting {
-    fn tell(self, ended: Result<()>) {
-        // A move that has ended needs no answer.
-        _ = self.written.send(ended);
+        _ = one.written.send(ended);
     }
 }
 
