@@ -189,8 +189,8 @@ impl Db {
         self.begin_with(SQLITE_BEGIN).await
     }
 
-    /// Begins a write transaction that SQLite does not sync: a power cut can lose the last of them, in their order, so only what may
-    /// then be done once more is written like this. A process that ends loses nothing.
+    /// Begins a write transaction that SQLite does not sync, for which its one writer would need milliseconds. A power cut can lose the last
+    /// of them, in their order, so only what may then be done once more is written like this. A process that ends loses nothing.
     pub async fn begin_unsynced(&self) -> Result<Tx> {
         self.begin_with(SQLITE_BEGIN_UNSYNCED).await
     }
