@@ -93,9 +93,8 @@ impl Chain {
         Ok(found)
     }
 
-    /// The events of final blocks. Those of blocks that were proved are known; others are read from as many endpoints as the quorum
-    /// requires, which must agree. `last` is the hash of the last block: an endpoint that is behind would return fewer events without an
-    /// error.
+    /// The events of final blocks: from memory if all of the blocks were proved, otherwise from as many endpoints as the quorum requires,
+    /// which must agree. `last` is the hash of the last block: an endpoint that is behind would return fewer events without an error.
     pub async fn final_logs(
         &self,
         wanted: &EventFilter<'_>,

@@ -1,6 +1,6 @@
 //! Commits that the moves of one chain share. The follower, the finaliser and the lanes are tasks of their own, but the database syncs
-//! once for all of them: a move hands its writes over, and whoever can wait no longer runs those of all in one transaction. A part that
-//! fails is left out, the others are run again without it, and then it is run by itself: a stale version costs its own move alone.
+//! once for all of them. Each move hands in its writes. The first move that cannot wait any longer runs them all in one transaction. If a
+//! part fails, the others run again without it, and then it runs by itself: a stale version costs its own move alone.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -41,18 +41,18 @@ pub trait Writes: Send + Sync {
 pub struct Commits {
     shares: AtomicBool,
     waiting: StdMutex<Vec<Waiting>>,
-    pace: StdMutex<Pace>,
+    gaps: StdMutex<Gaps>,
     turn: Mutex<()>,
 }
 
-/// How often a write does not wait for others.
+/// How far apart the writes are that take others along.
 #[derive(Default)]
-struct Pace {
+struct Gaps {
     last: Option<Instant>,
     gap: Duration,
 }
 
-impl Pace {
+impl Gaps {
     fn count(&mut self, now: Instant) {
         if let Some(last) = self.last.replace(now) {
             self.gap = (self.gap * 3 + now.saturating_duration_since(last).min(WAIT_MAX_UNDER_LOAD * 2)) / 4;
@@ -98,7 +98,7 @@ impl Commits {
         let (written, mut ended) = oneshot::channel();
         let patience = self.patience(turn, is_loaded);
         self.waiting().push(Waiting { point, writes, written });
-        let turn = async {
+        let lead = async {
             if !patience.is_zero() {
                 sleep(patience).await;
             }
@@ -107,23 +107,23 @@ impl Commits {
         tokio::select! {
             biased;
             ended = &mut ended => ended.unwrap_or_else(|_| dropped()),
-            turn = turn => {
+            leads = lead => {
                 let all = std::mem::take(&mut *self.waiting());
                 run(db, all).await;
-                drop(turn);
+                drop(leads);
                 ended.await.unwrap_or_else(|_| dropped())
             }
         }
     }
 
     fn patience(&self, turn: Turn, is_loaded: bool) -> Duration {
-        let (mut pace, now) = (self.pace.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
+        let (mut gaps, now) = (self.gaps.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
         match turn {
             Turn::Within(patience) => {
-                pace.count(now);
+                gaps.count(now);
                 patience
             }
-            Turn::WithNext => pace.until_next(now, if is_loaded { WAIT_MAX_UNDER_LOAD } else { WAIT_MAX }),
+            Turn::WithNext => gaps.until_next(now, if is_loaded { WAIT_MAX_UNDER_LOAD } else { WAIT_MAX }),
         }
     }
 
@@ -226,21 +226,21 @@ mod tests {
 
     #[test]
     fn a_write_waits_for_the_next_turn_while_turns_come_often() {
-        let (mut pace, begin) = (Pace::default(), Instant::now());
-        assert_eq!(pace.until_next(begin, WAIT_MAX), Duration::ZERO, "there was no turn yet");
-        pace.count(begin);
+        let (mut gaps, begin) = (Gaps::default(), Instant::now());
+        assert_eq!(gaps.until_next(begin, WAIT_MAX), Duration::ZERO, "there was no turn yet");
+        gaps.count(begin);
         for turn in 1..=30 {
-            pace.count(begin + milliseconds(10) * turn);
+            gaps.count(begin + milliseconds(10) * turn);
         }
         let last = begin + milliseconds(300);
-        let wait = pace.until_next(last + milliseconds(5), WAIT_MAX);
+        let wait = gaps.until_next(last + milliseconds(5), WAIT_MAX);
         assert!((milliseconds(18)..=milliseconds(20)).contains(&wait), "{wait:?}");
-        assert_eq!(pace.until_next(last + milliseconds(31), WAIT_MAX), Duration::ZERO, "they have ended");
+        assert_eq!(gaps.until_next(last + milliseconds(31), WAIT_MAX), Duration::ZERO, "they have ended");
         for turn in 1..=30 {
-            pace.count(last + milliseconds(40) * turn);
+            gaps.count(last + milliseconds(40) * turn);
         }
         let last = last + milliseconds(1_200);
-        assert_eq!(pace.until_next(last, WAIT_MAX), Duration::ZERO, "the next one would be late");
-        assert_eq!(pace.until_next(last, WAIT_MAX_UNDER_LOAD), WAIT_MAX_UNDER_LOAD);
+        assert_eq!(gaps.until_next(last, WAIT_MAX), Duration::ZERO, "the next one would be late");
+        assert_eq!(gaps.until_next(last, WAIT_MAX_UNDER_LOAD), WAIT_MAX_UNDER_LOAD);
     }
 }

@@ -1,8 +1,8 @@
 //! The ledger: every event of every token, from final blocks and in order. Balances, locks, freezes and restrictions have no other source,
 //! so transfers outside the platform are in them, too.
 //!
-//! 1. `index` reads the events up to the final block. Those of a block whose receipts were proved are known; for others as many endpoints
-//!    are asked as the quorum requires. The question carries the hash of the last block, so that one that lags cannot hide events.
+//! 1. `index` reads the events up to the final block: from memory if the blocks were proved, otherwise from as many endpoints as the quorum
+//!    requires. The question carries the hash of the last block, so that an endpoint that lags cannot hide events.
 //! 2. `muniment_domain::ledger` applies the events in order. Events, balances and cursor change in one commit.
 //! 3. All tokens that are up to date share the chain's cursor, so a block updates one row. Above 200 tokens the question names kinds of
 //!    events instead of addresses. A new token joins the others; a token that is read again has its own cursor until it has caught up.
