@@ -10,14 +10,14 @@ use muniment_domain::db::{Db, Tx};
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, event};
-use muniment_workflows::engine::commits::{Commits, Turn, Writes};
+use muniment_workflows::engine::commits::{Commits, Writes};
 use serde_json::json;
 use world::{Database, on_both_databases};
 
 use crate::installation::open_at;
 
-const NOW: Turn = Turn::Within(Duration::ZERO);
-const SOON: Turn = Turn::Within(Duration::from_millis(25));
+const NOW: Duration = Duration::ZERO;
+const SOON: Duration = Duration::from_millis(25);
 
 /// Adds a row and an event about it, and then changes a row that must be there.
 struct Add {
@@ -75,38 +75,50 @@ fn first_commit() -> Vec<Point> {
 on_both_databases! {
     async fn moves_that_can_wait_are_committed_with_one_that_cannot(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        let (followed, settled, indexed) = futures::join!(
-            commits.write(&db, Point::Finalise, SOON, false, add("settled", "indexed")),
-            commits.write(&db, Point::Index, SOON, false, add("indexed", "first")),
-            commits.write(&db, Point::Follow, NOW, false, add("followed", "settled")),
+        let (waits, settled, indexed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, add("settled", "indexed")),
+            commits.write(&db, Point::Index, SOON, add("indexed", "first")),
+            commits.write(&db, Point::Fault, NOW, add("waits", "settled")),
         );
-        assert!([followed, settled, indexed].iter().all(Result::is_ok), "each sees the writes of those before it");
-        assert_eq!(first_commit(), [Point::Index, Point::Finalise, Point::Follow], "offerings are locked first");
-        assert_eq!(ids(&db).await, ["followed", "indexed", "settled"]);
+        assert!([waits, settled, indexed].iter().all(Result::is_ok), "each sees the writes of those before it");
+        assert_eq!(first_commit(), [Point::Index, Point::Finalise, Point::Fault], "offerings are locked first");
+        assert_eq!(ids(&db).await, ["indexed", "settled", "waits"]);
         let entries = sql("select action, object_id from audit_log order by object_id");
         let entries: Vec<(String, String)> = entries.rows(&mut db.read().await.unwrap()).await.unwrap();
-        let own = [("follow", "followed"), ("index", "indexed"), ("finalise", "settled")];
+        let own = [("index", "indexed"), ("finalise", "settled"), ("fault", "waits")];
         assert_eq!(entries, own.map(|(action, id)| (action.to_owned(), id.to_owned())), "each names its own move");
+    }
+
+    async fn sends_do_not_wait_for_what_they_do_not_need(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let (settled, signed, followed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, add("settled", "first")),
+            commits.write(&db, Point::Sign, SOON, add("signed", "first")),
+            commits.write(&db, Point::Follow, NOW, add("followed", "signed")),
+        );
+        assert!(settled.is_ok() && signed.is_ok() && followed.is_ok());
+        assert_eq!(first_commit(), [Point::Sign, Point::Follow]);
+        assert_eq!(ids(&db).await, ["followed", "settled", "signed"]);
     }
 
     async fn a_stale_move_costs_itself_alone(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        let (settled, signed, followed) = futures::join!(
-            commits.write(&db, Point::Finalise, SOON, false, add("settled", "first")),
-            commits.write(&db, Point::Sign, SOON, false, add("signed", "nothing")),
-            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+        let (settled, waits, indexed) = futures::join!(
+            commits.write(&db, Point::Finalise, SOON, add("settled", "nothing")),
+            commits.write(&db, Point::Fault, SOON, add("waits", "first")),
+            commits.write(&db, Point::Index, NOW, add("indexed", "first")),
         );
-        assert!(settled.is_ok() && followed.is_ok());
-        assert!(matches!(signed, Err(Error::Stale { id, .. }) if id == "nothing"));
-        assert_eq!(first_commit(), [Point::Finalise, Point::Follow], "the others still share one");
-        assert_eq!(ids(&db).await, ["followed", "settled"]);
+        assert!(waits.is_ok() && indexed.is_ok());
+        assert!(matches!(settled, Err(Error::Stale { id, .. }) if id == "nothing"));
+        assert_eq!(first_commit(), [Point::Index, Point::Fault], "the others still share one");
+        assert_eq!(ids(&db).await, ["indexed", "waits"]);
     }
 
     async fn a_constraint_that_refuses_a_move_does_not_refuse_the_others(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
         let (twice, followed) = futures::join!(
-            commits.write(&db, Point::Index, SOON, false, add("first", "first")),
-            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+            commits.write(&db, Point::Sign, SOON, add("first", "first")),
+            commits.write(&db, Point::Follow, NOW, add("followed", "first")),
         );
         assert!(twice.unwrap_err().is_row_error() && followed.is_ok());
         assert_eq!(ids(&db).await, ["followed"]);
@@ -114,27 +126,27 @@ on_both_databases! {
 
     async fn a_move_that_was_dropped_writes_nothing(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        let dropped = commits.write(&db, Point::Index, SOON, false, add("indexed", "first"));
+        let dropped = commits.write(&db, Point::Sign, SOON, add("signed", "first"));
         assert!(tokio::time::timeout(Duration::from_millis(1), dropped).await.is_err());
-        commits.write(&db, Point::Follow, NOW, false, add("followed", "first")).await.unwrap();
+        commits.write(&db, Point::Follow, NOW, add("followed", "first")).await.unwrap();
         assert_eq!(ids(&db).await, ["followed"]);
     }
 
     async fn a_move_that_waits_for_no_other_is_committed_alone(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        commits.write(&db, Point::Index, SOON, false, add("indexed", "first")).await.unwrap();
+        commits.write(&db, Point::Index, SOON, add("indexed", "first")).await.unwrap();
         assert_eq!(first_commit(), [Point::Index]);
         assert_eq!(ids(&db).await, ["indexed"]);
     }
 
     async fn a_commit_that_is_ended_in_the_middle_is_told_to_all(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        plan::crash_at(Point::Finalise, When::Before, 1);
-        let (settled, followed) = futures::join!(
-            commits.write(&db, Point::Finalise, SOON, false, add("settled", "first")),
-            commits.write(&db, Point::Follow, NOW, false, add("followed", "first")),
+        plan::crash_at(Point::Sign, When::Before, 1);
+        let (signed, followed) = futures::join!(
+            commits.write(&db, Point::Sign, SOON, add("signed", "first")),
+            commits.write(&db, Point::Follow, NOW, add("followed", "first")),
         );
-        assert!(settled.is_err() && followed.is_err());
+        assert!(signed.is_err() && followed.is_err());
         assert!(ids(&db).await.is_empty(), "nothing was written");
     }
 }

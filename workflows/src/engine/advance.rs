@@ -12,7 +12,8 @@ use muniment_domain::{Error, Result};
 
 use crate::engine::failure::Failure;
 use crate::engine::prepare::{self, Due, Prepared, Spare, Tried};
-use crate::engine::{Engine, Network, record};
+use crate::engine::record::{self, When};
+use crate::engine::{Engine, Network};
 
 /// The next action for an operation.
 #[derive(Debug)]
@@ -102,7 +103,7 @@ async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(OperationId, R
         moved.push((id, next));
     }
     for (reason, ops) in blocked {
-        record::wait(engine, ops, &reason).await?;
+        record::wait(engine, ops, &reason, When::Soon).await?;
     }
     Ok(())
 }

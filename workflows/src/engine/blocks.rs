@@ -15,7 +15,7 @@ use muniment_domain::id::LaneId;
 use muniment_domain::point::Point;
 use muniment_domain::step::Sent;
 
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::Writes;
 use crate::engine::{Engine, Network};
 use crate::engine::{inclusion, lane};
 
@@ -33,8 +33,8 @@ pub struct Found {
 /// Stores the blocks. Lanes that wait for the room that these make sign in the same commit. Returns whether others must look for theirs.
 pub async fn store(engine: &Engine, network: &Network, taken: Arc<Taken>) -> Result<bool> {
     let waits = network.commits.are_shared() && network.room.announce(taken.included());
-    let turn = Turn::Within(if waits { FOR_SIGNATURES } else { Duration::ZERO });
-    let stored = engine.commit(network.id(), Point::Follow, turn, taken).await;
+    let patience = if waits { FOR_SIGNATURES } else { Duration::ZERO };
+    let stored = engine.commit(network.id(), Point::Follow, patience, taken).await;
     let has_room = network.room.end(waits);
     stored.map(|()| has_room)
 }

@@ -1,6 +1,9 @@
-//! Commits that the moves of one chain share. The follower, the finaliser and the lanes are tasks of their own, but the database syncs
-//! once for all of them. Each move hands in its writes. The first move that cannot wait any longer runs them all in one transaction. If a
-//! part fails, the others run again without it, and then it runs by itself: a stale version costs its own move alone.
+//! Commits that the moves of one chain share. Each move is a task of its own and hands in its writes. The first one that does not wait any
+//! longer runs those of all in one transaction, so that the database syncs once. If a part fails, the others run again without it, and then
+//! it runs by itself: a stale version costs its own move alone.
+//!
+//! The follower and the lanes share commits, because transactions are sent after them. What no send waits for shares other ones: a verdict
+//! costs the database more than a signature, and the node would have nothing to do meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
@@ -11,21 +14,7 @@ use muniment_domain::db::{Db, Tx};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, Result};
 use tokio::sync::{Mutex, oneshot};
-use tokio::time::{Instant, sleep};
-
-/// How long a write waits at most that another one can take along.
-const WAIT_MAX: Duration = Duration::from_millis(25);
-/// The same while lanes wait for room: more operations wait then than commits can be late.
-const WAIT_MAX_UNDER_LOAD: Duration = Duration::from_millis(60);
-
-/// When a write is committed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
-    /// After this time, with all others that wait by then.
-    Within(Duration),
-    /// With the next such commit, if one is soon to come.
-    WithNext,
-}
+use tokio::time::sleep;
 
 /// The writes that share commits, in their order there. It is that of all transactions: they lock an offering before its operations.
 const ORDER: [Point; 5] = [Point::Index, Point::Finalise, Point::Fault, Point::Sign, Point::Follow];
@@ -39,31 +28,18 @@ pub trait Writes: Send + Sync {
 /// The commits of one chain.
 #[derive(Default)]
 pub struct Commits {
-    shares: AtomicBool,
-    waiting: StdMutex<Vec<Waiting>>,
-    gaps: StdMutex<Gaps>,
-    turn: Mutex<()>,
+    are_shared: AtomicBool,
+    /// Those of the follower and the lanes.
+    of_sends: Shared,
+    /// All others.
+    others: Shared,
 }
 
-/// How far apart the writes are that take others along.
+/// Commits that follow each other.
 #[derive(Default)]
-struct Gaps {
-    last: Option<Instant>,
-    gap: Duration,
-}
-
-impl Gaps {
-    fn count(&mut self, now: Instant) {
-        if let Some(last) = self.last.replace(now) {
-            self.gap = (self.gap * 3 + now.saturating_duration_since(last).min(WAIT_MAX_UNDER_LOAD * 2)) / 4;
-        }
-    }
-
-    /// How long to wait for the next one: not at all if it may not come.
-    fn until_next(&self, now: Instant, longest: Duration) -> Duration {
-        let comes = |last: &Instant| now.saturating_duration_since(*last) < self.gap * 3 && self.gap <= longest;
-        self.last.filter(|last| comes(last)).map_or(Duration::ZERO, |_| (self.gap * 2).min(longest))
-    }
+struct Shared {
+    waiting: StdMutex<Vec<Waiting>>,
+    turn: Mutex<()>,
 }
 
 struct Waiting {
@@ -75,28 +51,29 @@ struct Waiting {
 impl Commits {
     /// Lets moves share commits from now on. Before, each move has a commit of its own, as in a process that makes one move at a time.
     pub fn share(&self) {
-        self.shares.store(true, Ordering::Relaxed);
+        self.are_shared.store(true, Ordering::Relaxed);
     }
 
     /// Whether moves share commits.
     pub fn are_shared(&self) -> bool {
-        self.shares.load(Ordering::Relaxed)
+        self.are_shared.load(Ordering::Relaxed)
     }
 
-    /// Commits the writes of a move, alone or with those of others.
-    pub async fn write(
-        &self,
-        db: &Db,
-        point: Point,
-        turn: Turn,
-        is_loaded: bool,
-        writes: Arc<dyn Writes>,
-    ) -> Result<()> {
+    /// Commits the writes of a move after this time at most, with those of others that wait by then.
+    pub async fn write(&self, db: &Db, point: Point, patience: Duration, writes: Arc<dyn Writes>) -> Result<()> {
         if !self.are_shared() {
             return alone(db, point, writes.as_ref()).await;
         }
+        match point {
+            Point::Sign | Point::Follow => self.of_sends.write(db, point, patience, writes).await,
+            _ => self.others.write(db, point, patience, writes).await,
+        }
+    }
+}
+
+impl Shared {
+    async fn write(&self, db: &Db, point: Point, patience: Duration, writes: Arc<dyn Writes>) -> Result<()> {
         let (written, mut ended) = oneshot::channel();
-        let patience = self.patience(turn, is_loaded);
         self.waiting().push(Waiting { point, writes, written });
         let lead = async {
             if !patience.is_zero() {
@@ -113,17 +90,6 @@ impl Commits {
                 drop(leads);
                 ended.await.unwrap_or_else(|_| dropped())
             }
-        }
-    }
-
-    fn patience(&self, turn: Turn, is_loaded: bool) -> Duration {
-        let (mut gaps, now) = (self.gaps.lock().unwrap_or_else(PoisonError::into_inner), Instant::now());
-        match turn {
-            Turn::Within(patience) => {
-                gaps.count(now);
-                patience
-            }
-            Turn::WithNext => gaps.until_next(now, if is_loaded { WAIT_MAX_UNDER_LOAD } else { WAIT_MAX }),
         }
     }
 
@@ -214,33 +180,4 @@ pub async fn alone(db: &Db, point: Point, writes: &dyn Writes) -> Result<()> {
     tx.gather_writes();
     writes.write(&mut tx).await?;
     tx.commit(point).await
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    const fn milliseconds(count: u64) -> Duration {
-        Duration::from_millis(count)
-    }
-
-    #[test]
-    fn a_write_waits_for_the_next_turn_while_turns_come_often() {
-        let (mut gaps, begin) = (Gaps::default(), Instant::now());
-        assert_eq!(gaps.until_next(begin, WAIT_MAX), Duration::ZERO, "there was no turn yet");
-        gaps.count(begin);
-        for turn in 1..=30 {
-            gaps.count(begin + milliseconds(10) * turn);
-        }
-        let last = begin + milliseconds(300);
-        let wait = gaps.until_next(last + milliseconds(5), WAIT_MAX);
-        assert!((milliseconds(18)..=milliseconds(20)).contains(&wait), "{wait:?}");
-        assert_eq!(gaps.until_next(last + milliseconds(31), WAIT_MAX), Duration::ZERO, "they have ended");
-        for turn in 1..=30 {
-            gaps.count(last + milliseconds(40) * turn);
-        }
-        let last = last + milliseconds(1_200);
-        assert_eq!(gaps.until_next(last, WAIT_MAX), Duration::ZERO, "the next one would be late");
-        assert_eq!(gaps.until_next(last, WAIT_MAX_UNDER_LOAD), WAIT_MAX_UNDER_LOAD);
-    }
 }

@@ -18,7 +18,7 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Error, Result, chain};
 
-use crate::engine::commits::{self, Turn, Writes};
+use crate::engine::commits::{self, Writes};
 use crate::engine::conclude::{self, Settled, Verdict};
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
@@ -314,7 +314,7 @@ async fn write(engine: &Engine, network: &Network, settled: Vec<Settled>) -> Res
         return Ok(Damaged::new());
     }
     let verdicts = Arc::new(Verdicts(settled));
-    match engine.commit(network.id(), Point::Finalise, Turn::WithNext, verdicts.clone()).await {
+    match engine.commit_soon(network.id(), Point::Finalise, verdicts.clone()).await {
         Ok(()) => return Ok(Damaged::new()),
         Err(error) if error.is_row_error() || matches!(error, Error::Stale { .. }) => {}
         Err(error) => return Err(error),

@@ -28,7 +28,7 @@ use muniment_domain::token_event::{self, Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
 use muniment_domain::{Error, Result, chain, holding};
 
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::Writes;
 use crate::engine::follow::Walk;
 use crate::engine::platform::Platform;
 use crate::engine::{Engine, Network};
@@ -331,7 +331,7 @@ async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, event
             reached,
             restricted: events.iter().filter(restricts).map(|event| event.offering_id.clone()).collect(),
         };
-        engine.commit(read.chain_id, Point::Index, Turn::WithNext, Arc::new(told)).await?;
+        engine.commit_soon(read.chain_id, Point::Index, Arc::new(told)).await?;
         *read = read.after(up_to);
         if later.is_empty() {
             return Ok(());

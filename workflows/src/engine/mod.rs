@@ -41,6 +41,7 @@ pub(crate) mod wait;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use alloy_primitives::Address;
 use muniment_activities::signer::policy::{PolicyGate, Target};
@@ -54,10 +55,13 @@ use muniment_domain::{Error, contract};
 pub use network::Network;
 pub use start::StartError;
 
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::Writes;
 use crate::engine::kind::OperationKind;
 use crate::engine::platform::Platform;
 use crate::settings::Settings;
+
+/// How long the writes that no send waits for wait for each other under load.
+const UNDER_LOAD: Duration = Duration::from_millis(40);
 
 /// The dependencies of every move.
 #[derive(Clone)]
@@ -80,18 +84,24 @@ impl Engine {
         self.networks.get(&chain_id)
     }
 
-    /// Commits what a move on a chain writes, with the writes of other moves that are ready.
+    /// Commits what a move on a chain writes after this time at most, with the writes of other moves that wait by then.
     pub(crate) async fn commit(
         &self,
         chain_id: i64,
         point: Point,
-        turn: Turn,
+        patience: Duration,
         writes: Arc<dyn Writes>,
     ) -> Result<(), Error> {
         match self.network(chain_id) {
-            Some(network) => network.commits.write(&self.db, point, turn, network.room.is_awaited(), writes).await,
+            Some(network) => network.commits.write(&self.db, point, patience, writes).await,
             None => commits::alone(&self.db, point, writes.as_ref()).await,
         }
+    }
+
+    /// The same for writes that no send waits for. While operations wait for room in the lanes, they wait for each other.
+    pub(crate) async fn commit_soon(&self, chain_id: i64, point: Point, writes: Arc<dyn Writes>) -> Result<(), Error> {
+        let is_loaded = self.network(chain_id).is_some_and(|network| network.room.is_awaited());
+        self.commit(chain_id, point, if is_loaded { UNDER_LOAD } else { Duration::ZERO }, writes).await
     }
 
     /// The implementation of an operation's kind.

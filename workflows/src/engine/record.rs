@@ -10,7 +10,7 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
 use muniment_domain::{Error, Result};
 
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::{self, Writes};
 use crate::engine::failure::Failure;
 use crate::engine::{Engine, backoff, queue};
 use crate::settings::Settings;
@@ -20,15 +20,24 @@ pub async fn failure(engine: &Engine, op: Operation, failure: Failure) -> Result
     let (db, settings) = (&engine.db, &*engine.settings);
     match failure {
         Failure::Domain(error) => Err(error),
-        Failure::Blocked(reason) => wait(engine, vec![op], &reason).await,
+        Failure::Blocked(reason) => wait(engine, vec![op], &reason, When::Soon).await,
         Failure::Retry(problem) => retry(db, settings, op, problem).await,
         Failure::Refuse(problem) => end(db, op, Move::Fail, problem, Point::Refuse).await,
         Failure::Dead(problem) => end(db, op, Move::GiveUp, problem, Point::DeadLetter).await,
     }
 }
 
+/// When it is recorded that operations wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    /// With what else no send waits for.
+    Soon,
+    /// At once, because a lane does nothing else meanwhile.
+    Now,
+}
+
 /// Keeps operations in their status, with the reason and the next time, in one commit. One that another move changed meanwhile is skipped.
-pub async fn wait(engine: &Engine, mut ops: Vec<Operation>, reason: &str) -> Result<()> {
+pub async fn wait(engine: &Engine, mut ops: Vec<Operation>, reason: &str, when: When) -> Result<()> {
     let now = engine.db.clock().now();
     let known = |op: &Operation| op.blocked_reason.as_deref() == Some(reason);
     // A full lane is normal under load and needs no warning.
@@ -43,10 +52,10 @@ pub async fn wait(engine: &Engine, mut ops: Vec<Operation>, reason: &str) -> Res
     ops.retain(|op| !(known(op) && waits(op)));
     // Always in the same order, so that two processes cannot deadlock.
     ops.sort_by(|a, b| a.id.cmp(&b.id));
-    match wait_together(engine, &ops, reason).await {
+    match wait_together(engine, &ops, reason, when).await {
         Err(Error::Stale { .. }) if ops.len() > 1 => {
             for op in &ops {
-                match wait_together(engine, std::slice::from_ref(op), reason).await {
+                match wait_together(engine, std::slice::from_ref(op), reason, when).await {
                     Ok(()) | Err(Error::Stale { .. }) => {}
                     failed => return failed,
                 }
@@ -58,11 +67,14 @@ pub async fn wait(engine: &Engine, mut ops: Vec<Operation>, reason: &str) -> Res
     }
 }
 
-async fn wait_together(engine: &Engine, ops: &[Operation], reason: &str) -> Result<()> {
+async fn wait_together(engine: &Engine, ops: &[Operation], reason: &str, when: When) -> Result<()> {
     let Some(chain_id) = ops.first().map(|op| op.chain_id) else { return Ok(()) };
     let later = Duration::seconds(engine.settings.outage_pause_seconds.cast_signed());
     let waiting = Waiting { ops: ops.to_vec(), reason: reason.to_owned(), later };
-    engine.commit(chain_id, Point::Fault, Turn::WithNext, Arc::new(waiting)).await
+    match when {
+        When::Soon => engine.commit_soon(chain_id, Point::Fault, Arc::new(waiting)).await,
+        When::Now => commits::alone(&engine.db, Point::Fault, &waiting).await,
+    }
 }
 
 /// Operations that wait, ready to be stored.

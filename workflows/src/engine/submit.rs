@@ -21,13 +21,14 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::Writes;
 use crate::engine::failure::Failure;
 use crate::engine::payout_limit::{self, Day};
 use crate::engine::prepare::Prepared;
 use crate::engine::queue;
+use crate::engine::record::{self, When};
 use crate::engine::{Engine, Network};
-use crate::engine::{chain_identity, record, send};
+use crate::engine::{chain_identity, send};
 
 /// Attempts to commit when another process takes nonces of the lane at the same time.
 const RACES_MAX: usize = 8;
@@ -76,7 +77,7 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             return Ok(Stored::default());
         }
         let waits = in_flight > 0 && network.signers.len() > 1;
-        let turn = Turn::Within(if waits { FOR_OTHERS } else { Duration::ZERO });
+        let patience = if waits { FOR_OTHERS } else { Duration::ZERO };
         let in_flight = in_flight - network.room.take(lane_id);
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
@@ -113,7 +114,7 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             return Ok(Stored::nothing(rest));
         }
         let signed = Arc::new(Signatures { lane, signed, day });
-        match engine.commit(network.id(), Point::Sign, turn, signed.clone()).await {
+        match engine.commit(network.id(), Point::Sign, patience, signed.clone()).await {
             Ok(()) => {
                 release(engine, network, &signed.signed).await?;
                 return Ok(Stored {
@@ -184,7 +185,7 @@ fn drop_moved(batch: &mut Vec<Prepared>, mut now: HashMap<OperationId, i64>) {
 /// Keeps operations in their status, with the reason and the next time.
 pub async fn postpone(engine: &Engine, batch: Vec<Prepared>, reason: &str) -> Result<()> {
     let ops = batch.into_iter().map(|prepared| prepared.op).collect();
-    record::wait(engine, ops, reason).await
+    record::wait(engine, ops, reason, When::Now).await
 }
 
 async fn fail(engine: &Engine, op: Operation, failure: Failure) -> Result<()> {

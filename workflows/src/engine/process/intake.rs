@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::engine::advance::{self, Next};
-use crate::engine::commits::{Turn, Writes};
+use crate::engine::commits::Writes;
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
 use crate::engine::process::submitters::Submitters;
@@ -102,7 +102,7 @@ async fn chains_of(engine: &Engine, woken: &[Hold]) -> Result<Vec<(OperationId, 
 /// Leaves operations of a chain to its refill, which takes them when it has room.
 pub async fn park(engine: &Engine, chain_id: i64, holds: &[Hold]) -> Result<()> {
     let parked = Parked(holds.iter().map(|hold| hold.id().clone()).collect());
-    engine.commit(chain_id, Point::Fault, Turn::WithNext, Arc::new(parked)).await
+    engine.commit_soon(chain_id, Point::Fault, Arc::new(parked)).await
 }
 
 /// Operations that wait for their lane, ready to be marked.

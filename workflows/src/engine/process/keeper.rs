@@ -24,7 +24,7 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after a block with transactions of the platform, on a chain that mines at once. The next blocks share the next commit.
-const GATHER_INCLUDED: Duration = Duration::from_millis(10);
+const GATHER_INCLUDED: Duration = Duration::from_millis(3);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
