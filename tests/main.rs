@@ -62,6 +62,7 @@ mod issuer_limit;
 mod issuer_members;
 mod key_rotation;
 mod kill;
+mod lane_memory;
 mod listen;
 mod lists;
 mod lock;

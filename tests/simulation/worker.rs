@@ -213,7 +213,7 @@ impl Process {
         let ids: Vec<OperationId> = ids.iter().map(|id| id.as_str().into()).collect();
         let ids: Vec<&OperationId> = ids.iter().collect();
         let mut ready = 0;
-        for (_, next) in advance_all(&self.engine, &ids, &|_| 0).await? {
+        for (_, next) in advance_all(&self.engine, &ids, &()).await? {
             if let Next::Sign(one) = next? {
                 self.hand_over(*one).await;
                 ready += 1;

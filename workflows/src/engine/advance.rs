@@ -11,7 +11,7 @@ use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
 use crate::engine::failure::Failure;
-use crate::engine::prepare::{self, Due, Prepared, Spare, Tried};
+use crate::engine::prepare::{self, Due, Memory, Prepared, Tried};
 use crate::engine::record::{self, When};
 use crate::engine::{Engine, Network};
 
@@ -26,7 +26,7 @@ pub enum Next {
 
 /// Makes the due move of an operation. A failure is recorded before this returns. An error means that nothing was recorded.
 pub async fn advance(engine: &Engine, operation_id: &OperationId) -> Result<Next> {
-    let mut moved = advance_all(engine, &[operation_id], &|_| 0).await?;
+    let mut moved = advance_all(engine, &[operation_id], &()).await?;
     moved.pop().map_or(Ok(Next::Nothing), |(_, next)| next)
 }
 
@@ -35,7 +35,7 @@ pub async fn advance(engine: &Engine, operation_id: &OperationId) -> Result<Next
 pub async fn advance_all(
     engine: &Engine,
     ids: &[&OperationId],
-    spare: Spare<'_>,
+    memory: &dyn Memory,
 ) -> Result<Vec<(OperationId, Result<Next>)>> {
     let mut tx = engine.db.read().await?;
     // An operation without a row comes from a rolled-back test or a restored backup. There is nothing to do.
@@ -60,7 +60,7 @@ pub async fn advance_all(
         let met = met.iter().find(|c| c.chain_id == chain_id);
         async move {
             match reachable(engine, chain_id, met) {
-                Ok(network) => prepare::prepare(engine, network, due, spare).await,
+                Ok(network) => prepare::prepare(engine, network, due, memory).await,
                 Err(reason) => {
                     Ok(due.into_iter().map(|due| (due.op, Err(Failure::Blocked(reason.clone())))).collect::<Tried>())
                 }

@@ -65,18 +65,38 @@ pub struct Due {
     pub at: At,
 }
 
-/// The number of steps that can be prepared for a lane in addition to those in flight: the room that its submitter has in memory.
-pub type Spare<'a> = &'a (dyn Fn(&LaneId) -> i64 + Sync);
+/// The steps that this process keeps in memory for its lanes, beyond those in flight.
+pub trait Memory: Sync {
+    /// Steps of a lane that wait there, or that other moves prepare for it now.
+    fn held(&self, lane_id: &LaneId) -> i64;
+    /// Notes a step that this move prepares.
+    fn hold(&self, lane_id: &LaneId);
+    /// The most steps for a lane with this limit in flight.
+    fn limit(&self, in_flight_max: i64) -> i64;
+}
+
+/// A process that keeps no steps.
+impl Memory for () {
+    fn held(&self, _: &LaneId) -> i64 {
+        0
+    }
+
+    fn hold(&self, _: &LaneId) {}
+
+    fn limit(&self, _: i64) -> i64 {
+        0
+    }
+}
 
 /// The results of the trial calls, each with its operation.
 pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
 
 /// Tries the steps of one chain, several in one request. A ready step would have succeeded a moment ago.
-pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, spare: Spare<'_>) -> Result<Tried, Error> {
+pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, memory: &dyn Memory) -> Result<Tried, Error> {
     let mut lanes = Lanes::read(engine, network).await?;
     let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
     for due in due {
-        match with_lane(engine, network, &mut lanes, &due, spare).await {
+        match with_lane(engine, network, &mut lanes, &due, memory).await {
             Ok(lane) => ready.push((due, lane)),
             Err(failure) => tried.push((due.op, Err(failure))),
         }
@@ -110,9 +130,9 @@ async fn with_lane(
     network: &Network,
     lanes: &mut Lanes,
     due: &Due,
-    spare: Spare<'_>,
+    memory: &dyn Memory,
 ) -> Result<Lane, Failure> {
-    let lane = lanes.choose(network, &due.op, spare)?;
+    let lane = lanes.choose(network, &due.op, memory)?;
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
     if network.has_code(due.step.target.0).await.map_err(fault)? {
         return Ok(lane);
@@ -212,7 +232,7 @@ impl Lanes {
 
     /// The lane of an operation. A new operation gets an active lane with room, spread by its id. A signer that is known to lack roles for
     /// the offering gets it only if no other does better: the contract would refuse the call.
-    fn choose(&mut self, network: &Network, op: &Operation, spare: Spare<'_>) -> Result<Lane, Failure> {
+    fn choose(&mut self, network: &Network, op: &Operation, memory: &dyn Memory) -> Result<Lane, Failure> {
         let own = |lane: &&Lane| op.lane_id.as_ref().is_none_or(|own| lane.id == own);
         let may_act =
             |lane: &&Lane| lane.roles_in(op.offering_id.as_ref()).is_none_or(|bits| Roles(bits).holds(Roles::ALL));
@@ -231,10 +251,10 @@ impl Lanes {
         }
         // A full lane is detected before the chain is asked: the answer would be stale by the time there is room.
         let room = i64::from(network.chain.config.in_flight_max);
-        let under_way = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0);
-        let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| under_way(lane) < room).collect();
+        let used = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0) + memory.held(&lane.id);
+        let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| used(lane) < room).collect();
         if open.is_empty() {
-            open = active.into_iter().filter(|lane| under_way(lane) < room + spare(&lane.id)).collect();
+            open = active.into_iter().filter(|lane| used(lane) < room + memory.limit(room)).collect();
         }
         if open.is_empty() {
             return Err(Failure::Blocked(WAITS_FOR_LANE.to_owned()));
@@ -242,6 +262,7 @@ impl Lanes {
         let spread = op.id.bytes().fold(0usize, |sum, b| sum.wrapping_mul(31).wrapping_add(usize::from(b)));
         let chosen = open.swap_remove(spread % open.len()).clone();
         *self.under_way.entry(chosen.id.clone()).or_default() += 1;
+        memory.hold(&chosen.id);
         Ok(chosen)
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, FutureExt};
 use muniment_domain::db::Tx;
-use muniment_domain::id::{LaneId, OperationId};
+use muniment_domain::id::OperationId;
 use muniment_domain::point::Point;
 use muniment_domain::{Result, operation};
 use tokio::sync::mpsc;
@@ -18,7 +18,7 @@ use crate::engine::advance::{self, Next};
 use crate::engine::commits::Writes;
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
-use crate::engine::process::submitters::Submitters;
+use crate::engine::process::submitters::{Coming, Submitters};
 
 /// The limit of wakes that are handled together. A smaller group is signed while the next one is prepared.
 const TOGETHER: usize = 16;
@@ -140,13 +140,14 @@ pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: V
 /// Makes one move of each. Returns the operations that were woken meanwhile: their rows may have been read before that wake's commit.
 async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
     let ids: Vec<&OperationId> = holds.iter().map(Hold::id).collect();
-    let mut moved = match together(engine, submitters, &ids).await {
+    let coming = submitters.prepares();
+    let mut moved = match together(engine, &coming, &ids).await {
         Ok(moved) => moved,
         // One that fails must not stop the others.
         Err(_) if ids.len() > 1 => {
             let mut moved = HashMap::new();
             for id in &ids {
-                match together(engine, submitters, &[id]).await {
+                match together(engine, &coming, &[id]).await {
                     Ok(one) => moved.extend(one),
                     Err(why) => tracing::error!(operation.id = id.as_str(), "the move is made again later: {why}"),
                 }
@@ -176,6 +177,7 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
             }
         }
     }
+    drop(coming);
     if left {
         // There may be room by now, or it leaves its room to others. Nothing else would notice.
         submitters.ask_for_more();
@@ -185,13 +187,8 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
 
 type Moved = HashMap<OperationId, Result<Next>>;
 
-async fn together(
-    engine: &Engine,
-    submitters: &Submitters,
-    ids: &[&OperationId],
-) -> std::result::Result<Moved, String> {
-    let spare = |lane_id: &LaneId| submitters.spare(lane_id);
-    let moved = job::attempt(advance::advance_all(engine, ids, &spare)).await?;
+async fn together(engine: &Engine, coming: &Coming<'_>, ids: &[&OperationId]) -> std::result::Result<Moved, String> {
+    let moved = job::attempt(advance::advance_all(engine, ids, coming)).await?;
     Ok(moved.into_iter().collect())
 }
 

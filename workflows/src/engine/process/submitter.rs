@@ -138,7 +138,7 @@ impl Submitter {
             self.note(network).await;
             self.noted.mark(network.chain.milliseconds());
         }
-        self.load.store(i64::try_from(self.waiting.len()).unwrap_or(i64::MAX), Ordering::Relaxed);
+        self.load.store(i64::try_from(self.waiting.len() + incoming.len()).unwrap_or(i64::MAX), Ordering::Relaxed);
         network.room.set_waiting(&self.lane_id, !self.waiting.is_empty());
     }
 

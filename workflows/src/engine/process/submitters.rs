@@ -1,15 +1,15 @@
 //! The submitters of all lanes: a task for each.
 
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};
 
 use futures::FutureExt;
 use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify, mpsc};
 use tokio::task::JoinHandle;
 
-use crate::engine::prepare::Prepared;
+use crate::engine::prepare::{Memory, Prepared};
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::submitter::{HELD_FULL_LANES, Incoming, Sending, Submitter, finished, in_flight_max};
 use crate::engine::{Engine, Network};
@@ -38,17 +38,55 @@ pub struct Submitters {
     engine: Engine,
     spawn: Spawn,
     lanes: Arc<Mutex<HashMap<LaneId, Lane>>>,
-    loads: Arc<std::sync::Mutex<HashMap<LaneId, Arc<AtomicI64>>>>,
+    loads: Arc<StdMutex<HashMap<LaneId, Arc<AtomicI64>>>>,
+    /// Steps that are being prepared for each lane.
+    coming: Arc<StdMutex<HashMap<LaneId, i64>>>,
     wants_more: Arc<HashMap<i64, Arc<Notify>>>,
     /// The operations that this process has in memory.
     pub held: Held,
+}
+
+/// The steps that one group of moves prepares, until they are with their lanes. Without them each of many groups would prepare steps for the
+/// same places, and all but one in vain.
+pub struct Coming<'a> {
+    submitters: &'a Submitters,
+    own: StdMutex<HashMap<LaneId, i64>>,
+}
+
+impl Coming<'_> {
+    fn own(&self) -> MutexGuard<'_, HashMap<LaneId, i64>> {
+        self.own.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Memory for Coming<'_> {
+    fn held(&self, lane_id: &LaneId) -> i64 {
+        self.submitters.held_steps(lane_id) - self.own().get(lane_id).copied().unwrap_or_default()
+    }
+
+    fn hold(&self, lane_id: &LaneId) {
+        *self.own().entry(lane_id.clone()).or_default() += 1;
+        *self.submitters.coming().entry(lane_id.clone()).or_default() += 1;
+    }
+
+    fn limit(&self, in_flight_max: i64) -> i64 {
+        in_flight_max * HELD_FULL_LANES
+    }
+}
+
+impl Drop for Coming<'_> {
+    fn drop(&mut self) {
+        let mut coming = self.submitters.coming();
+        for (lane_id, steps) in self.own().iter() {
+            coming.entry(lane_id.clone()).and_modify(|count| *count -= steps);
+        }
+    }
 }
 
 /// A lane's task, and the channel into it.
 struct Lane {
     chain_id: i64,
     sender: mpsc::Sender<(Prepared, Hold)>,
-    load: Arc<AtomicI64>,
     task: JoinHandle<()>,
 }
 
@@ -66,9 +104,15 @@ impl Submitters {
             spawn,
             lanes: Arc::default(),
             loads: Arc::default(),
+            coming: Arc::default(),
             wants_more: Arc::new(wants_more),
             held: Held::default(),
         }
+    }
+
+    /// The steps that a group of moves is about to prepare.
+    pub fn prepares(&self) -> Coming<'_> {
+        Coming { submitters: self, own: StdMutex::default() }
     }
 
     /// Passes a step to its lane.
@@ -86,6 +130,7 @@ impl Submitters {
             let lane = lanes.entry(prepared.lane_id.clone()).or_insert_with(|| self.start(network, &prepared.lane_id));
             lane.sender.clone()
         };
+        self.load(&prepared.lane_id).fetch_add(1, Ordering::Relaxed);
         if sender.send((prepared, hold)).await.is_err() {
             tracing::error!("the submitter of a lane has ended; the sweep will wake its operations");
         }
@@ -98,18 +143,21 @@ impl Submitters {
         let wants_more = self.wants_more(chain_id);
         let submitter =
             Submitter::new(self.engine.clone(), network, lane_id, (load.clone(), wants_more), self.spawn.send);
-        Lane { chain_id, sender, load, task: (self.spawn.lane)(submitter, receiver) }
+        Lane { chain_id, sender, task: (self.spawn.lane)(submitter, receiver) }
     }
 
     fn load(&self, lane_id: &LaneId) -> Arc<AtomicI64> {
-        let mut loads = self.loads.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut loads = self.loads.lock().unwrap_or_else(PoisonError::into_inner);
         loads.entry(lane_id.clone()).or_default().clone()
     }
 
-    /// How many steps a lane accepts beyond those in flight.
-    pub fn spare(&self, lane_id: &LaneId) -> i64 {
-        let most = self.engine.networks.values().map(in_flight_max).max().unwrap_or_default() * HELD_FULL_LANES;
-        most - self.load(lane_id).load(Ordering::Relaxed)
+    /// Steps of a lane that wait there or are being prepared for it.
+    fn held_steps(&self, lane_id: &LaneId) -> i64 {
+        self.load(lane_id).load(Ordering::Relaxed) + self.coming().get(lane_id).copied().unwrap_or_default()
+    }
+
+    fn coming(&self) -> MutexGuard<'_, HashMap<LaneId, i64>> {
+        self.coming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// How many operations the lanes of a chain can take from the table now: enough for the room of the next two blocks. Also returns the
@@ -118,7 +166,7 @@ impl Submitters {
         let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
         let (most, lanes) = (in_flight_max(network), self.lanes.lock().await);
         let of_chain = lanes.iter().filter(|(_, lane)| lane.chain_id == chain_id);
-        let known: Vec<(&LaneId, i64)> = of_chain.map(|(id, lane)| (id, lane.load.load(Ordering::Relaxed))).collect();
+        let known: Vec<(&LaneId, i64)> = of_chain.map(|(id, _)| (id, self.held_steps(id))).collect();
         let idle = network.signers.len().saturating_sub(known.len());
         let wanted: i64 = known.iter().filter(|(_, load)| *load < most).map(|(_, load)| 2 * most - load).sum();
         let full = known.iter().filter(|(_, load)| *load >= most).map(|(id, _)| (*id).clone()).collect();
