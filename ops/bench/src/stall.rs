@@ -63,10 +63,10 @@ pub async fn until(
         if since.elapsed() > STILL {
             let rests = head.1.elapsed().as_secs();
             let rested = head.1.elapsed() > STILL / 2;
-            let held_back = if rested { held_back(rpc).await } else { None };
-            let by_node = rested && (held_back.is_some() || node_has_work().await);
+            let held_back = held_back(rpc).await;
+            let by_node = held_back.is_some() || rested && node_has_work().await;
             let what = match &held_back {
-                Some(next) => format!("the node, which holds {next} back, with the head at {} for {rests} s", head.0),
+                Some(next) => format!("the node, which holds {next} back, with the head at {}", head.0),
                 None if by_node => format!("the node, whose head rested at {} for {rests} s", head.0),
                 None => format!("{who}, with the head at {}", head.0),
             } + &pool_of(rpc).await;
