@@ -2,8 +2,8 @@
 //! longer runs those of all in one transaction, so that the database syncs once. If a part fails, the others run again without it, and then
 //! it runs by itself: a stale version costs its own move alone.
 //!
-//! The follower and the lanes share commits, because transactions are sent after them. What no send waits for shares other ones: a verdict
-//! costs the database more than a signature, and the node would have nothing to do meanwhile.
+//! Transactions are sent after the commits of the follower and the lanes, so these share commits with each other alone. All other writes
+//! share other ones: verdicts take the database longer than signatures, and the node would have nothing to do meanwhile.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError};

@@ -30,9 +30,9 @@ pub async fn failure(engine: &Engine, op: Operation, failure: Failure) -> Result
 /// When it is recorded that operations wait.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum When {
-    /// With what else no send waits for.
+    /// In a commit that others share.
     Soon,
-    /// At once, because a lane does nothing else meanwhile.
+    /// In a commit of its own: the lane does nothing else meanwhile.
     Now,
 }
 

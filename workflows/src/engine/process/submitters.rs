@@ -46,8 +46,8 @@ pub struct Submitters {
     pub held: Held,
 }
 
-/// The steps that one group of moves prepares, until they are with their lanes. Without them each of many groups would prepare steps for the
-/// same places, and all but one in vain.
+/// The steps that one group of moves prepares, until they are with their lanes. Other groups count them, so that no two prepare steps for
+/// the same place.
 pub struct Coming<'a> {
     submitters: &'a Submitters,
     own: StdMutex<HashMap<LaneId, i64>>,
