@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 use muniment_domain::clock::Clock;
+use muniment_domain::id::OperationId;
 use muniment_domain::meanwhile::{self, Call, Visitor};
 use muniment_domain::operation;
 use muniment_workflows::engine::process::intake::Intake;
@@ -21,16 +22,20 @@ use crate::installation::{CHAIN_ID, EngineFixture, Installation, Terms, deploy_w
 /// The limit of a turn here. It is ten minutes in a process.
 const TURN: Duration = Duration::from_millis(300);
 
-/// Lanes of which the first task panics when its first step arrives. Counts the tasks.
-fn first_lane_panics(started: &Arc<AtomicUsize>) -> Spawn {
+/// Lanes of which the first task panics when so many steps have arrived. Counts the tasks.
+fn first_lane_panics(started: &Arc<AtomicUsize>, steps: usize) -> Spawn {
     let started = started.clone();
     let lane = move |submitter: Submitter, mut incoming: Incoming| {
         if started.fetch_add(1, Ordering::SeqCst) > 0 {
             return tokio::spawn(submitter.run(incoming));
         }
         tokio::spawn(async move {
-            let arrived = incoming.recv().await;
-            panic!("a step arrived: {}", arrived.is_some());
+            let mut arrived = Vec::new();
+            while arrived.len() < steps {
+                arrived.extend(incoming.recv().await);
+            }
+            drop(submitter);
+            panic!("{steps} steps arrived");
         })
     };
     Spawn { lane: Arc::new(lane), ..Spawn::default() }
@@ -47,7 +52,7 @@ on_both_databases! {
         let clock = clock();
         let engine = site.engine_at(clock.clone(), |_| {}).await;
         let started = Arc::default();
-        let submitters = Submitters::with(engine.clone(), first_lane_panics(&started));
+        let submitters = Submitters::with(engine.clone(), first_lane_panics(&started, 1));
         let (intake, moves) = Intake::start(engine.clone(), submitters.clone());
         let id = deploy_with(&engine, &site.offerings[0]).await;
 
@@ -72,6 +77,32 @@ on_both_databases! {
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.attention), (1, 0));
         fixture.close().await;
+    }
+
+    async fn a_full_lane_that_panicked_is_started_again(database: Database) {
+        // One in flight, and four that wait.
+        let places = 5;
+        let site = Installation::new(database, Mining::Quick, &vec![Terms::free(1); places]).await;
+        let engine = site.engine_at(Clock::System, |chain| chain.in_flight_max = 1).await;
+        let started = Arc::default();
+        let submitters = Submitters::with(engine.clone(), first_lane_panics(&started, places));
+        let (intake, moves) = Intake::start(engine.clone(), submitters.clone());
+        let mut ids: Vec<OperationId> = Vec::new();
+        for offering in &site.offerings {
+            ids.push(deploy_with(&engine, offering).await.as_str().into());
+        }
+        futures::future::join_all(ids.iter().map(|id| intake.wake(id))).await;
+        site.until("the lane has panicked", async || {
+            started.load(Ordering::SeqCst) == 1 && submitters.held.count() == 0
+        })
+        .await;
+
+        intake.wake(&ids[0]).await;
+        site.until("it is sent", async || site.count("attempts where sends > 0").await == 1).await;
+        assert_eq!(started.load(Ordering::SeqCst), 2);
+        drop(intake);
+        moves.await.unwrap();
+        submitters.drain().await;
     }
 }
 

@@ -275,6 +275,13 @@ impl Submitter {
     }
 }
 
+impl Drop for Submitter {
+    /// After a panic its steps are gone. They must not count, or the lane would seem full and would never be started again.
+    fn drop(&mut self) {
+        self.load.store(0, Ordering::Relaxed);
+    }
+}
+
 fn engine_most(engine: &Engine, chain_id: i64) -> usize {
     let most = engine.network(chain_id).map_or(0, in_flight_max) * HELD_FULL_LANES;
     usize::try_from(most).unwrap_or(0)

@@ -130,8 +130,10 @@ impl Submitters {
             let lane = lanes.entry(prepared.lane_id.clone()).or_insert_with(|| self.start(network, &prepared.lane_id));
             lane.sender.clone()
         };
-        self.load(&prepared.lane_id).fetch_add(1, Ordering::Relaxed);
+        let load = self.load(&prepared.lane_id);
+        load.fetch_add(1, Ordering::Relaxed);
         if sender.send((prepared, hold)).await.is_err() {
+            load.fetch_sub(1, Ordering::Relaxed);
             tracing::error!("the submitter of a lane has ended; the sweep will wake its operations");
         }
     }
