@@ -33,7 +33,7 @@ impl fmt::Display for Stall {
 }
 
 /// Waits until so much is done. If nothing is done for too long, says who stood still: the node, if it has transactions and makes no
-/// block, or the one that was measured.
+/// block or holds an account's next one back, or the one that was measured.
 pub async fn until(
     rpc: &Rpc,
     who: &str,

@@ -29,9 +29,9 @@ pub trait Writes: Send + Sync {
 #[derive(Default)]
 pub struct Commits {
     are_shared: AtomicBool,
-    /// Those of the follower and the lanes.
+    /// The commits of the follower and the lanes, which sends wait for.
     of_sends: Shared,
-    /// All others.
+    /// All other commits.
     others: Shared,
 }
 
