@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use chrono::{TimeDelta, Utc};
+use muniment_domain::clock::Clock;
 use world::{Database, Engine, Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms, signer_of};
@@ -53,9 +55,12 @@ on_both_databases! {
     }
 
     async fn a_fee_that_no_node_tells_makes_no_dead_letter(database: Database) {
-        let (site, proxy, _server) = sent_through_proxy(database).await;
+        let (site, proxy, mut server) = sent_through_proxy(database).await;
+        // The next process knows no fee yet.
+        server.process.kill();
         let unknown = Fault::Error(-32000, "internal error".to_owned());
         let rule = proxy.add(Rule::new(unknown).on(&["eth_feeHistory"]));
+        let _server = site.start().await;
         // Blocks pass, none of which the transaction can pay.
         site.until("the fee is asked for again and again", async || {
             site.mine_above_offers().await;
@@ -87,6 +92,42 @@ on_both_databases! {
         site.finalised().await;
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_base_fee_is_that_of_the_newest_head_and_the_tip_is_asked_for_every_ten_blocks() {
+    let database = Database::fresh(Engine::Sqlite).await;
+    let site = Installation::new(database, Mining::Manual, &[]).await;
+    let proxy = FaultProxy::start(site.anvil.url(), 3);
+    let asked = proxy.add(Rule::new(Fault::Delay(Duration::ZERO)).on(&["eth_feeHistory"]));
+    let endpoint = proxy.url().to_owned();
+    let engine = site
+        .engine_at(Clock::System, |chain| {
+            (chain.endpoints, chain.block_seconds) = (vec![endpoint.clone()], 2);
+        })
+        .await;
+    let (network, start) = (engine.networks.values().next().unwrap(), Utc::now());
+    let read = async |second| {
+        let market = network.market(start + TimeDelta::seconds(second)).await.unwrap();
+        (market, proxy.hits(asked))
+    };
+    let note = |second, base_fee| network.known_market.note_base_fee(start + TimeDelta::seconds(second), base_fee);
+    let (first, hits) = read(0).await;
+    assert_eq!(hits, 1);
+    for second in 1..20 {
+        let base_fee = first.base_fee + u128::try_from(second).unwrap();
+        note(second, base_fee);
+        let (market, hits) = read(second).await;
+        assert_eq!((market.base_fee, market.tip, hits), (base_fee, first.tip, 1), "{second} s");
+        assert_eq!(market.offer.max_fee_per_gas, 2 * base_fee + first.tip);
+    }
+    note(20, 7);
+    assert_eq!(read(20).await, (first, 2), "the tip is ten block times old");
+    note(21, 7);
+    assert_eq!(read(24).await.0.base_fee, 7);
+    assert_eq!(read(25).await, (first, 3), "no head was read for two block times");
+    note(27, 7);
+    assert_eq!(read(26).await.1, 4, "the clock was set back");
 }
 
 /// The key of the lane from which the only transaction was sent, and the other one.

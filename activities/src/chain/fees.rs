@@ -30,13 +30,19 @@ pub struct Fees {
 /// What the market asks for now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Market {
-    /// The base fee of the next block, per unit of gas.
+    /// The base fee, per unit of gas.
     pub base_fee: u128,
+    /// The usual tip, per unit of gas.
+    pub tip: u128,
     /// The fees to offer, below the configured cap.
     pub offer: Fees,
 }
 
 impl Market {
+    fn new(base_fee: u128, tip: u128, cap: u128) -> Self {
+        Self { base_fee, tip, offer: offer(base_fee, tip, cap) }
+    }
+
     /// What a unit of gas costs in the next block, in wei: its base fee and the tip.
     pub const fn price(&self) -> u128 {
         self.base_fee.saturating_add(self.offer.max_priority_fee_per_gas)
@@ -84,7 +90,12 @@ impl Chain {
         Ok(self.market().await?.offer)
     }
 
-    /// The present base fee, and the fees to offer below the configured cap.
+    /// The same market at another base fee.
+    pub fn market_at(&self, base_fee: u128, market: &Market) -> Market {
+        Market::new(base_fee, market.tip, self.config.max_fee_per_gas_cap())
+    }
+
+    /// The present base fee and tip, and the fees to offer below the configured cap.
     pub async fn market(&self) -> Result<Market, Fault> {
         let cap = self.config.max_fee_per_gas_cap();
         let request = Request::new(HISTORY, json!([format!("{HISTORY_BLOCKS:#x}"), "latest", [50]]));
@@ -93,14 +104,13 @@ impl Chain {
             Ok(history) => {
                 // The entry after the last block is the base fee of the next block.
                 let base = history.base_fee_per_gas.last().map_or(0, |fee| fee.saturating_to());
-                Ok(Market { base_fee: base, offer: offer(base, median_tip(&history), cap) })
+                Ok(Market::new(base, median_tip(&history), cap))
             }
             // Some nodes lack fee history; the base fee of the head and a fixed tip are good enough.
             Err(Fault::NoMethod(_)) => {
                 let latest = Request::new("eth_getBlockByNumber", json!([Tag::Latest.param(), false]));
                 let header: Header = self.ask(vec![latest], |answers| first("eth_getBlockByNumber", answers)).await?;
-                let base_fee = header.base_fee_per_gas;
-                Ok(Market { base_fee, offer: offer(base_fee, PRIORITY_FALLBACK_WEI, cap) })
+                Ok(Market::new(header.base_fee_per_gas, PRIORITY_FALLBACK_WEI, cap))
             }
             Err(fault) => Err(fault),
         }

@@ -56,6 +56,7 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
         Ok(heads) => heads,
         Err(fault) => return wait_for_answer(engine, &cursor, &fault).await,
     };
+    network.known_market.note_base_fee(engine.db.clock().now(), heads.latest.base_fee_per_gas);
     let named = observe::name_endpoints(engine, network, &cursor).await?;
     match walk(engine, network, position, heads).await {
         Ok((pass, position)) => {

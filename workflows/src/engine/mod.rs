@@ -17,6 +17,7 @@ pub(crate) mod inclusion;
 pub mod kind;
 pub mod lane;
 pub mod ledger;
+pub(crate) mod market;
 mod network;
 pub mod observe;
 pub(crate) mod page;

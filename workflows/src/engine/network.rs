@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex as StdMutex, PoisonError};
 
 use alloy_primitives::{Address, B256};
-use chrono::{DateTime, Duration, Utc};
+use chrono::{DateTime, Utc};
 use muniment_activities::chain::fees::{Fees, Market};
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::fault::Fault;
@@ -15,6 +15,7 @@ use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify};
 
 use crate::engine::commits::Commits;
+use crate::engine::market::KnownMarket;
 use crate::engine::position::Position;
 use crate::engine::room::Room;
 
@@ -48,8 +49,8 @@ pub struct Network {
     pub pass_blocks: AtomicU64,
     /// The heads that this process saw, and since which of them each attempt waits.
     ages: StdMutex<Ages>,
-    /// The last market fees, with their time and the heads seen by then. One request serves all operations of a block, or of a second.
-    market: Mutex<Option<(DateTime<Utc>, u64, Market)>>,
+    /// The fees that this process knows.
+    pub known_market: KnownMarket,
     /// Addresses with known code, which never disappears.
     contracts: Mutex<BTreeSet<Address>>,
     /// The estimated gas of earlier calls, by contract, function and length.
@@ -72,13 +73,6 @@ type CallShape = (Address, [u8; 4], usize);
 
 fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
     Some((target, data.first_chunk().copied()?, data.len()))
-}
-
-/// Whether fees of this age still count: for a second, and until the next block, which may be late by its time. A time in the future comes
-/// from a clock that was set back since.
-fn is_current(age: Duration, no_block_since: bool, block_time: Duration) -> bool {
-    let most = if no_block_since { (block_time * 2).max(Duration::seconds(1)) } else { Duration::seconds(1) };
-    (Duration::zero()..most).contains(&age)
 }
 
 impl Network {
@@ -120,7 +114,7 @@ impl Network {
             position: StdMutex::default(),
             pass_blocks: AtomicU64::new(BLOCKS_PER_PASS),
             ages: StdMutex::default(),
-            market: Mutex::default(),
+            known_market: KnownMarket::default(),
             contracts: Mutex::default(),
             known_gas: StdMutex::default(),
         }
@@ -183,20 +177,7 @@ impl Network {
 
     /// The current base fee and the fees to offer.
     pub async fn market(&self, now: DateTime<Utc>) -> Result<Market, Fault> {
-        let heads = self.ages().heads;
-        let mut market = self.market.lock().await;
-        match *market {
-            Some((asked, seen, fees)) if is_current(now - asked, seen == heads, self.block_time()) => Ok(fees),
-            _ => {
-                let fees = self.chain.market().await?;
-                *market = Some((now, heads, fees));
-                Ok(fees)
-            }
-        }
-    }
-
-    fn block_time(&self) -> Duration {
-        Duration::seconds(self.chain.config.block_seconds.cast_signed())
+        self.known_market.read(&self.chain, now).await
     }
 
     /// Counts a head that the follower saw.
@@ -238,10 +219,4 @@ impl Network {
     fn ages(&self) -> std::sync::MutexGuard<'_, Ages> {
         self.ages.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-#[test]
-fn fees_count_until_the_next_block_and_not_while_it_is_late() {
-    let at = |seconds, no_block_since| is_current(Duration::seconds(seconds), no_block_since, Duration::seconds(12));
-    assert!(at(23, true) && !at(24, true) && !at(-1, true) && !at(1, false));
 }
