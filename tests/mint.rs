@@ -60,6 +60,7 @@ on_both_databases! {
         }
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (2, 6, 0));
+        assert_eq!(site.count("eligibility_checks where stage = 'mint' and checks <> '[]'").await, 22, "one a subscription");
     }
 
     async fn an_ineligible_subscription_is_skipped_with_its_reason(database: Database) {

@@ -9,8 +9,6 @@ use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
 
-const ROWS_PER_STATEMENT: usize = 500;
-
 /// One row of `operation_items`.
 #[derive(Clone, Debug, sqlx::FromRow)]
 #[allow(missing_docs)]
@@ -35,19 +33,22 @@ pub async fn insert(tx: &mut Tx, operation_id: &OperationId, subject_type: &str,
 
 /// Stores the items of several operations.
 pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&OperationId, &Item)]) -> Result<()> {
-    for chunk in items.chunks(ROWS_PER_STATEMENT) {
+    for portion in portions(tx, items) {
         let rows = sql("insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity,
                 live)")
-        .values(chunk, |(operation_id, item)| {
+        .values(portion, |(operation_id, item)| {
             (*operation_id, subject_type, &item.subject_id, item.wallet_address, item.quantity, true)
         })
         .push(" on conflict do nothing")
         .execute(tx)
         .await?;
-        if rows != chunk.len() as u64 {
+        if rows != portion.len() as u64 {
             return Err(Error::refused(
                 Code::OperationInProgress,
-                format!("{} of these {subject_type}s are in another unfinished operation.", chunk.len() as u64 - rows),
+                format!(
+                    "{} of these {subject_type}s are in another unfinished operation.",
+                    portion.len() as u64 - rows
+                ),
             ));
         }
     }

@@ -140,15 +140,20 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &OfferingId, ids: &[Subscri
     Ok(found)
 }
 
-/// Stores the results of the rules for each of these subscriptions. A later mint replaces them.
-pub async fn store_mint_checks(tx: &mut Tx, ids: &[&SubscriptionId], checks: &Value) -> Result<()> {
+/// Stores the results of the rules for each subscription of these operations. A later mint replaces them.
+pub async fn store_mint_checks(tx: &mut Tx, operation_ids: &[&OperationId], checks: &Value) -> Result<()> {
     let now = tx.now();
-    for portion in portions(tx, ids) {
+    for portion in portions(tx, operation_ids) {
         sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
-                 created_at)")
-        .values(portion, |id| (*id, "mint", RULES_VERSION, Json(checks), Json(json!([])), now))
+                 created_at) select subject_id, 'mint'")
+        .with(", ", RULES_VERSION)
+        .with(", ", Json(checks))
+        .with(", ", Json(json!([])))
+        .with(", ", now)
+        .push(" from operation_items where operation_id in (")
+        .list(portion)
         .push(
-            " on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
+            ") on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
                  checks = excluded.checks, created_at = excluded.created_at",
         )
         .write(tx)

@@ -204,10 +204,10 @@ async fn accept(
         wanted.push(new_page(offering, token, &batch_id, index, &page, by));
     }
     let operations = operation::insert_all(tx, &wanted).await?;
-    let ids: Vec<SubscriptionId> = chosen.items.iter().map(|item| item.subject()).collect();
-    subscription::store_mint_checks(tx, &ids.iter().collect::<Vec<_>>(), &chosen.checks).await?;
     let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (&op.id, line)));
     operation_item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
+    let ids: Vec<_> = operations.iter().map(|op| &op.id).collect();
+    subscription::store_mint_checks(tx, &ids, &chosen.checks).await?;
     queue::first_wakes(tx, &operations).await?;
     let page = |(operation, lines): (Operation, &[Item])| Page {
         operation,
@@ -243,7 +243,9 @@ async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[SubscriptionId
         match passed {
             Ok(item) => {
                 // Every selected subscription passed the same rules, so one record serves all of them.
-                chosen.checks = eligibility::to_json(&checks);
+                if chosen.items.is_empty() {
+                    chosen.checks = eligibility::to_json(&checks);
+                }
                 chosen.items.push(item);
                 chosen.amounts.push(candidate.amount);
             }
