@@ -53,4 +53,22 @@ on_both_databases! {
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (OFFERINGS, 1, 0));
     }
+    async fn a_start_pushes_a_wake_only_for_an_operation_that_has_none(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1); OFFERINGS]).await;
+        // The engine names the platform's contracts at its first start.
+        site.start().await.process.kill();
+        // A process that accepts and has no worker.
+        let mut server = site.serve(site.launch(&["api"])).await;
+        for (number, offering) in site.offerings.iter().enumerate() {
+            assert_eq!(server.deploy(&format!("deploy-{number}"), offering).await.status, 202);
+        }
+        server.process.kill();
+        let jobs = jobs(&site);
+        site.write(&format!("delete from {jobs} where id = (select min(id) from {jobs})")).await;
+        let _server = site.start().await;
+        site.settled().await;
+        assert_eq!(site.exactly_once().await.deployed, OFFERINGS);
+        let pushed = site.count(&format!("{jobs} where job_type = 'deploy'")).await;
+        assert_eq!(pushed, OFFERINGS as i64, "the first wakes but one, and another for that one");
+    }
 }

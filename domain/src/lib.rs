@@ -67,7 +67,7 @@ pub mod recorder;
 pub mod report;
 pub mod role;
 pub mod row_security;
-mod rows;
+pub mod rows;
 pub mod schema;
 pub mod second_factor;
 pub mod session;
