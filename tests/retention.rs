@@ -17,7 +17,7 @@ use muniment_domain::{
     attempt_counter, email_link, idempotency, investor, login_attempt, session, user, wallet_challenge,
 };
 use muniment_workflows::engine::Engine;
-use muniment_workflows::engine::{queue, sweep};
+use muniment_workflows::engine::{queue, queue_tables, sweep};
 use muniment_workflows::settings::Settings;
 use world::{Database, on_both_databases};
 
@@ -110,7 +110,7 @@ on_both_databases! {
         };
         assert_eq!(sql(ended).execute(&mut tx).await.unwrap(), 3);
         for deleted in [2, 1, 0] {
-            assert_eq!(queue::prune(&mut tx, 24, PAGE).await.unwrap(), deleted);
+            assert_eq!(queue_tables::prune(&mut tx, 24, PAGE).await.unwrap(), deleted);
         }
         drop(tx);
         db.close().await;

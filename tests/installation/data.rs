@@ -12,7 +12,7 @@ use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{api_key, investor, migrate};
-use muniment_workflows::engine::queue;
+use muniment_workflows::engine::queue_tables;
 
 use super::CHAIN_ID;
 
@@ -58,7 +58,7 @@ pub async fn open(url: &str) -> Db {
 pub async fn open_at(url: &str, clock: Clock) -> Db {
     let db = Db::open(url, 4, clock, Ids::Random).await.unwrap();
     migrate::run(&db).await.unwrap();
-    queue::migrate(&db).await.unwrap();
+    queue_tables::migrate(&db).await.unwrap();
     db
 }
 

@@ -21,7 +21,7 @@ use muniment_domain::offering::{self, Offering, Status};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::{investor, migrate};
-use muniment_workflows::engine::queue;
+use muniment_workflows::engine::queue_tables;
 use world::Seed;
 
 use crate::node::Line;
@@ -71,7 +71,7 @@ impl Stage {
         let ids = Ids::Seeded(Arc::new(Mutex::new(number)));
         let db = Db::open(url, 4, Clock::Manual(clock.clone()), ids).await.unwrap();
         migrate::run(&db).await.unwrap();
-        queue::migrate(&db).await.unwrap();
+        queue_tables::migrate(&db).await.unwrap();
         let (deployer, signers) = (signer(key(0x10)), vec![signer(key(0x11)), signer(key(0x12))]);
         let everyone = signers.iter().chain([&deployer]).map(Signer::address);
         // Twice as many wallets as holders: what a wallet loses moves to another one.

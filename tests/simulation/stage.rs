@@ -55,7 +55,7 @@ impl Stage {
         let db = Db::open(&url, CONNECTIONS, Clock::Manual(clock.clone()), Ids::Seeded(ids.clone())).await;
         let db = db.expect("a database");
         migrate::run(&db).await.expect("migrations");
-        muniment_workflows::engine::queue::migrate(&db).await.expect("the queue's migrations");
+        muniment_workflows::engine::queue_tables::migrate(&db).await.expect("the queue's migrations");
         if let Pools::Sqlite { write, .. } = db.pools() {
             watch(write).await;
         }

@@ -8,7 +8,7 @@ use muniment_domain::db::Db;
 use muniment_domain::id::Ids;
 use muniment_domain::migrate;
 use muniment_domain::test_clock;
-use muniment_workflows::engine::queue;
+use muniment_workflows::engine::queue_tables;
 
 use crate::config::Config;
 use crate::failure::Failure;
@@ -63,7 +63,7 @@ pub async fn open_when_there(config: &Config) -> Result<Db, Failure> {
 
 async fn migrated(db: Db) -> Result<Db, Failure> {
     migrate::run(&db).await?;
-    queue::migrate(&db).await?;
+    queue_tables::migrate(&db).await?;
     if db.clock().is_for_tests() {
         db.clock().set_ahead(test_clock::ahead(&mut db.read().await?).await?);
     }

@@ -14,7 +14,7 @@ use muniment_domain::id::Ids;
 use muniment_domain::point::Point;
 use muniment_domain::user::{self, Role, Roles, Status};
 use muniment_domain::{api_key, migrate};
-use muniment_workflows::engine::queue;
+use muniment_workflows::engine::queue_tables;
 use muniment_workflows::requester::Requester;
 use muniment_workflows::settings::Settings;
 use muniment_workflows::token::deploy::{self, Request};
@@ -86,7 +86,7 @@ impl Installation {
         let url = database.url();
         let db = Db::open(&url, 4, Clock::System, Ids::Random).await.expect("the database opens");
         migrate::run(&db).await.expect("the migrations run");
-        queue::migrate(&db).await.expect("the queue's migrations run");
+        queue_tables::migrate(&db).await.expect("the queue's migrations run");
         let mut tx = db.begin().await.expect("a transaction begins");
         let secret: [u8; 32] = [db.ids().bytes(), db.ids().bytes()].concat().try_into().expect("32 bytes");
         let roles = Roles::only(Role::Operator);

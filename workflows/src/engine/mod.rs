@@ -29,6 +29,7 @@ pub mod prepare;
 pub mod process;
 pub mod queue;
 pub mod queue_state;
+pub mod queue_tables;
 pub mod rebroadcast;
 pub mod record;
 mod room;

@@ -11,7 +11,7 @@ use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
-use muniment_domain::db::{Conn, Db, Pools, Tx};
+use muniment_domain::db::{Conn, Tx};
 use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::rows::portions;
@@ -181,80 +181,8 @@ async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, a
     }
 }
 
-/// Migrates the queue's own tables. The queue's SQLite set-up would switch durability off, so only its migrations are run.
-pub async fn migrate(db: &Db) -> Result<()> {
-    let failed = |e: &dyn std::fmt::Display| {
-        Error::Migration(format!(
-            "The queue's migrations failed: {e}. On PostgreSQL the extensions hstore and pgcrypto must be installed \
-             (Debian: postgresql-contrib), and the role must own the database."
-        ))
-    };
-    match db.pools() {
-        Pools::Sqlite { write, .. } => {
-            apalis_sqlite::SqliteStorage::<()>::migrations().run(write).await.map_err(|e| failed(&e))?;
-        }
-        Pools::Postgres(pool) => {
-            apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e))?;
-        }
-    }
-    index_jobs(db).await
-}
-
 fn queue_failed(error: &dyn std::fmt::Display) -> Error {
     Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
-}
-
-/// Deletes finished jobs and workers that ended long ago, up to a limit of jobs. The queue never does so itself. Returns the number of jobs.
-pub async fn prune(tx: &mut Tx, hours: u64, limit: i64) -> Result<u64> {
-    let oldest = tx.now() - Duration::hours(hours.cast_signed());
-    // apalis names its tables and stores its times differently in each database.
-    if matches!(tx.conn, Conn::Sqlite(_)) {
-        let oldest = oldest.timestamp();
-        let jobs = sql("delete from Jobs where id in (
-                 select id from Jobs where status in ('Done', 'Killed') and done_at < $1 order by done_at limit $2)")
-        .bind((oldest, limit))
-        .execute(tx)
-        .await?;
-        sql("delete from Workers where last_seen < $1 and not exists (select 1 from Jobs where lock_by = Workers.id)")
-            .bind(oldest)
-            .execute(tx)
-            .await?;
-        Ok(jobs)
-    } else {
-        let jobs = sql("delete from apalis.jobs where id in (
-                 select id from apalis.jobs where status in ('Done', 'Killed') and done_at < $1 order by done_at limit $2)")
-        .bind((oldest, limit))
-        .execute(tx)
-        .await?;
-        sql("delete from apalis.workers w
-             where last_seen < $1 and not exists (select 1 from apalis.jobs where lock_by = w.id)")
-        .bind(oldest)
-        .execute(tx)
-        .await?;
-        Ok(jobs)
-    }
-}
-
-/// The queue's tables have no index for the search of finished jobs. SQLite loses the index of those who hold a job: finished jobs stay in
-/// it, so each acknowledgement would read all that its worker had ever finished.
-async fn index_jobs(db: &Db) -> Result<()> {
-    match db.pools() {
-        Pools::Sqlite { write, .. } => {
-            let change =
-                "create index if not exists muniment_jobs_done on Jobs (done_at) where status in ('Done', 'Killed');
-                drop index if exists LIdx";
-            sqlx::raw_sql(change).execute(write).await?;
-        }
-        Pools::Postgres(pool) => {
-            // Creating it would wait for every open claim even if it exists.
-            let exists = sqlx::query_scalar::<_, bool>("select to_regclass('apalis.muniment_jobs_done') is not null");
-            if !exists.fetch_one(pool).await? {
-                let create = "create index if not exists muniment_jobs_done on apalis.jobs (done_at) where status in ('Done', 'Killed')";
-                sqlx::query(create).execute(pool).await?;
-            }
-        }
-    }
-    Ok(())
 }
 
 /// Notifies the process that follows the chain of a send, after the commit. With SQLite there is only one process, which needs no

@@ -16,7 +16,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Error, chain, contract, lane as lanes, migrate, payout_token as coins};
 
 use crate::engine::platform::Platform;
-use crate::engine::{Engine, Network, lane, payout_token, queue};
+use crate::engine::{Engine, Network, lane, payout_token, queue_tables};
 use crate::settings::Settings;
 
 /// Up to this height a chain can be without a final block.
@@ -64,7 +64,7 @@ impl Engine {
         chains: Vec<(Chain, Vec<Signer>)>,
     ) -> Result<Self, StartError> {
         migrate::run(&db).await?;
-        queue::migrate(&db).await?;
+        queue_tables::migrate(&db).await?;
         if !db.is_shared() {
             lease::clear(&db).await?;
         }

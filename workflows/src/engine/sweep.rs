@@ -13,6 +13,7 @@ use muniment_domain::{
 
 use crate::engine::Engine;
 use crate::engine::queue;
+use crate::engine::queue_tables;
 
 /// Rows of a table that one commit deletes.
 const FORGOTTEN_PER_PASS: i64 = 500;
@@ -87,7 +88,7 @@ fn after_any_pause(engine: &Engine, now: DateTime<Utc>) -> DateTime<Utc> {
 pub async fn prune(engine: &Engine) -> Result<()> {
     loop {
         let mut tx = engine.db.begin().await?;
-        let jobs = queue::prune(&mut tx, engine.settings.queue_retention_hours, JOBS_PER_PASS).await?;
+        let jobs = queue_tables::prune(&mut tx, engine.settings.queue_retention_hours, JOBS_PER_PASS).await?;
         tx.commit(Point::Housekeeping).await?;
         if jobs < JOBS_PER_PASS.cast_unsigned() {
             break;

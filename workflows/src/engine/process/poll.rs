@@ -70,12 +70,13 @@ mod tests {
 
     use super::*;
     use crate::engine::queue::{self, DESK, TIMER};
+    use crate::engine::queue_tables;
 
     #[tokio::test]
     async fn a_new_job_wakes_the_workers_of_its_queue_alone() {
         let db = Db::open("sqlite::memory:", 1, Clock::System, Ids::Random).await.unwrap();
         migrate::run(&db).await.unwrap();
-        queue::migrate(&db).await.unwrap();
+        queue_tables::migrate(&db).await.unwrap();
         let (timer, desk) = (db.wake_signal(TIMER), db.wake_signal(DESK));
         let mut tx = db.begin().await.unwrap();
         let now = tx.now();
