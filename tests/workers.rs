@@ -2,12 +2,14 @@
 
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use muniment_domain::clock::Clock;
-use muniment_domain::db::Db;
+use muniment_domain::db::{Db, PUSHED};
 use muniment_domain::id::Ids;
 use muniment_domain::migrate;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
+use sqlx::postgres::PgListener;
 use world::{Binary, Database, Engine, Mining};
 
 use crate::installation::{Installation, Server, Terms};
@@ -144,4 +146,23 @@ async fn request_statements_time_out_before_engine_statements() {
         drop(tx);
         db.close().await;
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_names_the_queue_of_a_new_job_to_the_others_after_the_commit() {
+    let site =
+        Installation::new(Database::fresh(Engine::Postgres).await, Mining::Manual, &[Terms::free(1); OFFERINGS]).await;
+    // The engine names the platform's contracts at its first start.
+    site.start().await.process.kill();
+    let mut others = PgListener::connect(&site.database.url()).await.unwrap();
+    others.listen(PUSHED).await.unwrap();
+    let api = site.serve(site.launch(&["api"])).await;
+    assert_eq!(api.deploy("deploy-0", &site.offerings[0]).await.status, 202);
+    assert_eq!(others.recv().await.unwrap().payload(), "deploy");
+    // The library's own notification is part of the commit, and such commits wait for each other.
+    assert_eq!(site.count("pg_trigger where tgname = 'notify_workers'").await, 0);
+    // What is committed while the server is being told is told as well.
+    let accepted = site.offerings[1..].iter().map(|offering| api.deploy(offering, offering));
+    assert!(join_all(accepted).await.iter().all(|answer| answer.status == 202));
+    assert_eq!(others.recv().await.unwrap().payload(), "deploy");
 }

@@ -1,12 +1,12 @@
 //! Both databases behind one transaction type. SQLite is embedded, PostgreSQL is a server; the URL decides.
 
+mod signals;
 mod sqlite;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::ops::{Deref, DerefMut};
 use std::str::FromStr;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
@@ -22,6 +22,8 @@ use crate::recorder::{self, Recorder};
 pub use crate::sql::{Conn, Server};
 use crate::sql::{Gathered, answered, sql};
 use crate::{Error, Result, viewer};
+pub use signals::PUSHED;
+use signals::{News, Signals};
 
 /// A connection to a server that was idle for longer is pinged before use.
 const PROBED_AFTER: Duration = Duration::from_millis(100);
@@ -52,26 +54,6 @@ pub struct Db {
     _lock: Option<Arc<File>>,
 }
 
-/// What this process is notified of after a commit. Other processes notify through the server, or look.
-#[derive(Clone, Debug, Default)]
-struct Signals {
-    /// One for each queue with a worker here. A worker asks the database whenever its task is woken, so the others must not be.
-    wake: Arc<Mutex<BTreeMap<&'static str, watch::Sender<u64>>>>,
-    event: Arc<watch::Sender<u64>>,
-}
-
-impl Signals {
-    fn wake(&self) -> MutexGuard<'_, BTreeMap<&'static str, watch::Sender<u64>>> {
-        self.wake.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn ring(&self, queue: &str) {
-        if let Some(signal) = self.wake().get(queue) {
-            signal.send_modify(|n| *n = n.wrapping_add(1));
-        }
-    }
-}
-
 /// The connection pools.
 #[derive(Clone, Debug)]
 pub enum Pools {
@@ -94,9 +76,7 @@ pub struct Tx {
     clock: Clock,
     ids: Ids,
     signals: Signals,
-    /// The queues with a new job that is due now.
-    rings: BTreeSet<&'static str>,
-    announces: bool,
+    news: News,
     // What this transaction does, for the audit log.
     recorder: Box<Recorder>,
 }
@@ -129,7 +109,8 @@ impl Db {
                 ("jit", "off"),
             ]);
             let pool = server_pool(connections_max).connect_with(options).await?;
-            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, signals: Signals::default(), _lock: None });
+            let signals = Signals::shared(&pool);
+            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, signals, _lock: None });
         }
         let sqlite::Opened { write, read, lock } = sqlite::open(url, connections_max).await?;
         Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, signals: Signals::default(), _lock: lock })
@@ -171,12 +152,12 @@ impl Db {
 
     /// A receiver that changes when a commit of this process has pushed a wake to a queue.
     pub fn wake_signal(&self, queue: &'static str) -> watch::Receiver<u64> {
-        self.signals.wake().entry(queue).or_default().subscribe()
+        self.signals.of_queue(queue)
     }
 
     /// A receiver that changes when a commit of this process has written an event.
     pub fn event_signal(&self) -> watch::Receiver<u64> {
-        self.signals.event.subscribe()
+        self.signals.of_events()
     }
 
     /// Notifies this process of a wake that another process pushed to a queue.
@@ -240,8 +221,7 @@ impl Db {
             clock: self.clock.clone(),
             ids: self.ids.clone(),
             signals: self.signals.clone(),
-            rings: BTreeSet::new(),
-            announces: false,
+            news: News::default(),
             recorder: Box::new(Recorder::begin()),
         }
     }
@@ -285,12 +265,17 @@ impl Tx {
 
     /// Notifies the workers of a queue after the commit, because a wake was pushed that is due now.
     pub fn notify_after_commit(&mut self, queue: &'static str) {
-        self.rings.insert(queue);
+        self.news.queues.insert(queue);
+    }
+
+    /// Notifies other processes on a channel after the commit.
+    pub fn notify_others_after_commit(&mut self, channel: &'static str, text: String) {
+        self.news.elsewhere.insert((channel, text));
     }
 
     /// Notifies those who wait for events after the commit, because one was written.
     pub(crate) const fn announce_after_commit(&mut self) {
-        self.announces = true;
+        self.news.has_event = true;
     }
 
     /// Lets PostgreSQL run writes as one statement that follow each other without a read. A guard that fails may then be told later, by
@@ -357,10 +342,7 @@ impl Tx {
             Conn::Postgres(Server::Plain(_)) => {}
         }
         point::reach(points, When::After).await?;
-        self.rings.iter().for_each(|queue| self.signals.ring(queue));
-        if self.announces {
-            self.signals.event.send_modify(|n| *n = n.wrapping_add(1));
-        }
+        self.signals.tell(self.news);
         Ok(())
     }
 }

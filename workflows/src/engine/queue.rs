@@ -25,8 +25,6 @@ pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVA
 pub const APPROVAL: &str = "approval";
 /// The queue of commands, bulk retries and reconciliation runs.
 pub const DESK: &str = "desk";
-/// The channel on which the queue notifies about new jobs.
-pub const PUSHED: &str = "apalis::job::insert";
 /// The channel on which a process notifies that it sent transactions, with the chain's id.
 pub const SENT: &str = "muniment::sent";
 
@@ -183,13 +181,4 @@ async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, a
 
 fn queue_failed(error: &dyn std::fmt::Display) -> Error {
     Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
-}
-
-/// Notifies the process that follows the chain of a send, after the commit. With SQLite there is only one process, which needs no
-/// notification.
-pub async fn notify_sent(tx: &mut Tx, chain_id: i64) -> Result<()> {
-    if matches!(tx.conn, Conn::Postgres(_)) {
-        sql("select pg_notify($1, $2)").bind((SENT, chain_id.to_string())).execute(tx).await?;
-    }
-    Ok(())
 }

@@ -4,6 +4,7 @@ use chrono::Duration;
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result};
+use sqlx::PgPool;
 
 /// Migrates the queue's own tables. The queue's SQLite set-up would switch durability off, so only its migrations are run.
 pub async fn migrate(db: &Db) -> Result<()> {
@@ -66,6 +67,7 @@ async fn index_jobs(db: &Db) -> Result<()> {
             sqlx::raw_sql(change).execute(write).await?;
         }
         Pools::Postgres(pool) => {
+            drop_trigger(pool).await?;
             // Creating it would wait for every open claim even if it exists.
             let exists = sqlx::query_scalar::<_, bool>("select to_regclass('apalis.muniment_jobs_done') is not null");
             if !exists.fetch_one(pool).await? {
@@ -73,6 +75,18 @@ async fn index_jobs(db: &Db) -> Result<()> {
                 sqlx::query(create).execute(pool).await?;
             }
         }
+    }
+    Ok(())
+}
+
+/// The library notifies of each job in the commit that pushes it. Such commits wait for each other's syncs; the database handle notifies
+/// after them.
+async fn drop_trigger(pool: &PgPool) -> Result<()> {
+    let exists = sqlx::query_scalar::<_, bool>(
+        "select exists (select 1 from pg_trigger where tgname = 'notify_workers' and tgrelid = to_regclass('apalis.jobs'))",
+    );
+    if exists.fetch_one(pool).await? {
+        sqlx::query("drop trigger if exists notify_workers on apalis.jobs").execute(pool).await?;
     }
     Ok(())
 }

@@ -100,7 +100,7 @@ pub async fn record_answers(engine: &Engine, network: &Network, sent: &Broadcast
         muniment_domain::lane::report_low_funds(&mut tx, &lane_id).await?;
     }
     if !network.followed_here.load(Ordering::Relaxed) {
-        queue::notify_sent(&mut tx, network.id()).await?;
+        tx.notify_others_after_commit(queue::SENT, network.id().to_string());
     }
     tx.commit(Point::Answer).await?;
     if let Some(lane_id) = &sent.doubted {

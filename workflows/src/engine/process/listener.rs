@@ -1,11 +1,10 @@
 //! Listens for the wakes and sends of other processes.
 
-use muniment_domain::db::Pools;
-use serde_json::Value;
+use muniment_domain::db::{PUSHED, Pools};
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
-use crate::engine::queue::{PUSHED, SENT};
+use crate::engine::queue::SENT;
 
 /// Notifies this process of wakes and sends of other processes. SQLite serves one process, which notifies itself.
 pub async fn listen(engine: Engine, stop: CancellationToken) {
@@ -18,9 +17,7 @@ pub async fn listen(engine: Engine, stop: CancellationToken) {
             loop {
                 let notification = listener.recv().await?;
                 if notification.channel() == PUSHED {
-                    // The queue library's notification of a new job.
-                    let job: Value = serde_json::from_str(notification.payload()).unwrap_or_default();
-                    db.notify_wake(job["job_type"].as_str().unwrap_or_default());
+                    db.notify_wake(notification.payload());
                 } else if let Some(network) = notification.payload().parse().ok().and_then(|id| engine.network(id)) {
                     network.sent.notify_one();
                 }
