@@ -4,8 +4,6 @@
 //! workers, and graceful shutdown. A job has one attempt and its handler never fails. The sweep wakes overdue rows without reading the
 //! queue's tables.
 
-use std::collections::HashSet;
-
 use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
@@ -14,8 +12,6 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::{Conn, Tx};
 use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
-use muniment_domain::rows::portions;
-use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, id};
 
 /// The queues: one for each class of operations, so that many wakes in one do not delay another.
@@ -102,21 +98,6 @@ pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// Those of these operations whose first wake is in the queue and was not taken by a worker yet.
-pub async fn not_yet_taken(tx: &mut Tx, ops: &[Operation]) -> Result<HashSet<String>> {
-    let jobs = match tx.conn {
-        Conn::Sqlite(_) => "Jobs",
-        Conn::Postgres(_) => "apalis.jobs",
-    };
-    let ids: Vec<String> = ops.iter().map(|op| id::ulid_of(&op.id)).collect();
-    let mut found = HashSet::new();
-    for portion in portions(tx, &ids) {
-        let waiting = sql("select id from ").push(jobs).push(" where status = 'Pending' and id in (").list(portion);
-        found.extend(waiting.push(")").scalars::<String>(tx).await?);
-    }
-    Ok(found)
 }
 
 /// Wakes the first of many operations of one lane. The others wait in the lane's queue, and the lane takes them when it has room.

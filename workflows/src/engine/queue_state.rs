@@ -5,6 +5,8 @@ use muniment_domain::Result;
 use muniment_domain::db::{Conn, Tx};
 use muniment_domain::sql::sql;
 
+use crate::engine::queue_tables;
+
 /// Only so many unfinished jobs are looked at: a page is not worth more.
 pub const JOBS_MAX: i64 = 10_000;
 
@@ -34,15 +36,15 @@ pub struct Worker {
 
 /// The unfinished jobs of each queue.
 pub async fn waiting(tx: &mut Tx) -> Result<Vec<Waiting>> {
-    // apalis names its tables and stores its times differently in each database.
-    let (jobs, first) = match tx.conn {
-        Conn::Sqlite(_) => ("Jobs", "min(run_at), min(id)"),
-        Conn::Postgres(_) => ("apalis.jobs", "cast(extract(epoch from min(run_at)) as bigint), min(id)"),
+    // apalis stores its times differently in each database.
+    let first = match tx.conn {
+        Conn::Sqlite(_) => "min(run_at), min(id)",
+        Conn::Postgres(_) => "cast(extract(epoch from min(run_at)) as bigint), min(id)",
     };
     let rows = sql("select job_type, status, count(*), ")
         .push(first)
         .push(" from (select job_type, status, run_at, id from ")
-        .push(jobs)
+        .push(queue_tables::jobs(tx))
         .with(" where status in ('Pending', 'Queued', 'Running') limit ", JOBS_MAX)
         .push(") unfinished group by job_type, status order by job_type, status")
         .rows::<(String, String, i64, Option<i64>, Option<String>)>(tx)

@@ -1,9 +1,13 @@
 //! The queue's own tables: their migrations, what is changed of them, and the end of old rows.
 
+use std::collections::HashSet;
+
 use chrono::Duration;
 use muniment_domain::db::{Conn, Db, Pools, Tx};
+use muniment_domain::operation::Operation;
+use muniment_domain::rows::portions;
 use muniment_domain::sql::sql;
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, id};
 use sqlx::PgPool;
 
 /// Migrates the queue's own tables. The queue's SQLite set-up would switch durability off, so only its migrations are run.
@@ -20,9 +24,30 @@ pub async fn migrate(db: &Db) -> Result<()> {
         }
         Pools::Postgres(pool) => {
             apalis_postgres::PostgresStorage::<()>::setup(pool).await.map_err(|e| failed(&e))?;
+            drop_trigger(pool).await?;
         }
     }
     index_jobs(db).await
+}
+
+/// The table of jobs, which apalis names differently in each database.
+pub fn jobs(conn: &Conn) -> &'static str {
+    match conn {
+        Conn::Sqlite(_) => "Jobs",
+        Conn::Postgres(_) => "apalis.jobs",
+    }
+}
+
+/// Leaves out the operations whose first job waits for a worker. It has the id of its operation.
+pub async fn without_waiting_job<'a>(tx: &mut Tx, mut ops: Vec<&'a Operation>) -> Result<Vec<&'a Operation>> {
+    let ids: Vec<String> = ops.iter().map(|op| id::ulid_of(&op.id)).collect();
+    let mut waiting = HashSet::new();
+    for portion in portions(tx, &ids) {
+        let pending = sql("select id from ").push(jobs(tx)).push(" where status = 'Pending' and id in (").list(portion);
+        waiting.extend(pending.push(")").scalars::<String>(tx).await?);
+    }
+    ops.retain(|op| !waiting.contains(&id::ulid_of(&op.id)));
+    Ok(ops)
 }
 
 /// Deletes finished jobs and workers that ended long ago, up to a limit of jobs. The queue never does so itself. Returns the number of jobs.
@@ -67,7 +92,6 @@ async fn index_jobs(db: &Db) -> Result<()> {
             sqlx::raw_sql(change).execute(write).await?;
         }
         Pools::Postgres(pool) => {
-            drop_trigger(pool).await?;
             // Creating it would wait for every open claim even if it exists.
             let exists = sqlx::query_scalar::<_, bool>("select to_regclass('apalis.muniment_jobs_done') is not null");
             if !exists.fetch_one(pool).await? {
@@ -85,6 +109,7 @@ async fn drop_trigger(pool: &PgPool) -> Result<()> {
     let exists = sqlx::query_scalar::<_, bool>(
         "select exists (select 1 from pg_trigger where tgname = 'notify_workers' and tgrelid = to_regclass('apalis.jobs'))",
     );
+    // The statement locks the table even if there is no trigger.
     if exists.fetch_one(pool).await? {
         sqlx::query("drop trigger if exists notify_workers on apalis.jobs").execute(pool).await?;
     }

@@ -1,5 +1,5 @@
 //! The sweep: every unfinished operation has its next time, and an overdue one gets a wake. The sweep never reads the queue's tables, so
-//! nothing is lost if they are emptied. A starting process does, to leave out wakes that are there.
+//! nothing is lost if they are emptied. A starting process does, so that it pushes no wake that is there.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use muniment_domain::id::OperationId;
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::point::Point;
 use muniment_domain::{
-    Result, attempt_counter, audit, email_link, id, idempotency, login_attempt, session, wallet_challenge,
+    Result, attempt_counter, audit, email_link, idempotency, login_attempt, session, wallet_challenge,
 };
 
 use crate::engine::Engine;
@@ -112,15 +112,14 @@ pub async fn prune(engine: &Engine) -> Result<()> {
 }
 
 /// Wakes, at the start, every operation that was about to move: the process with its wake may be gone. Operations in a pause keep their
-/// time, and those whose first wake no worker has taken yet need no second one.
+/// time, and those whose first job still waits for a worker need no second one.
 pub async fn wake_all(engine: &Engine) -> Result<usize> {
     let mut tx = engine.db.begin().await?;
     let now = tx.now();
     let soon = now + Duration::seconds(operation::WAKE_AGAIN_SECONDS);
     let due = operation::unfinished_overdue(&mut tx, soon, after_any_pause(engine, now), WAKES_AT_START).await?;
-    let queued = queue::not_yet_taken(&mut tx, &due).await?;
-    let lost = |op: &&Operation| op.faults == 0 && !queued.contains(&id::ulid_of(&op.id));
-    let woken: Vec<&Operation> = due.iter().filter(lost).collect();
+    let about_to_move = due.iter().filter(|op| op.faults == 0).collect();
+    let woken = queue_tables::without_waiting_job(&mut tx, about_to_move).await?;
     queue::wake_all(&mut tx, &woken).await?;
     tx.commit(Point::Sweep).await?;
     Ok(woken.len())
