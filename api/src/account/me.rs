@@ -18,9 +18,10 @@ use crate::access::permission::scopes_of;
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::field::name::{check_name, masked_email, masked_name};
-use crate::http::body::{self, Input};
+use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
 use crate::http::instant::Instant;
+use crate::http::pointer::step;
 
 /// The fields to change.
 #[derive(Deserialize, ToSchema)]
@@ -168,7 +169,7 @@ async fn whole(tx: &mut Tx, user: &User, principal: &Principal) -> Result<Me> {
 fn check_prefs(prefs: &BTreeMap<String, bool>) -> Result<()> {
     let is_subject = |name: &str| CATALOG.iter().any(|kind| kind.name.split('.').next() == Some(name));
     let Some(unknown) = prefs.keys().find(|name| !is_subject(name)) else { return Ok(()) };
-    let pointer = format!("/notification_prefs{}", body::step(unknown));
+    let pointer = format!("/notification_prefs{}", step(unknown));
     let detail = "Use the first word of an event type, such as subscription. GET /v1/webhooks/event-types lists them.";
     Err(Problem::field(pointer, "event_type_unknown", detail))
 }

@@ -1,27 +1,52 @@
-//! JSON in which an array is not an object. serde alone would read the items of an array as the fields of a struct.
+//! Reads a JSON value into a type. An array is not an object: serde alone would read its items as the fields of a struct. And serde does not
+//! say where a value does not fit.
 
-use serde::de::value::{MapDeserializer, SeqDeserializer};
-use serde::de::{Deserializer, Error as _, IntoDeserializer, Unexpected, Visitor};
+use std::iter::Enumerate;
+use std::vec;
+
+use serde::de::{
+    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IntoDeserializer, MapAccess, SeqAccess, Unexpected,
+    Visitor,
+};
 use serde::forward_to_deserialize_any;
-use serde_json::{Error, Value};
+use serde_json::{Error, Value, map};
+
+use crate::http::pointer::{Trail, step};
+
+/// The first place where a value does not fit its type.
+pub struct Misfit {
+    /// The JSON pointer of the place.
+    pub pointer: String,
+    /// The reason, in the words of serde.
+    pub error: Error,
+}
+
+/// The value that the JSON holds.
+pub fn read<T: DeserializeOwned>(value: Value) -> Result<T, Misfit> {
+    let trail = Trail::default();
+    T::deserialize(Json { value, trail: &trail }).map_err(|error| Misfit { pointer: trail.pointer(), error })
+}
 
 /// A value that is read strictly, and so is everything in it.
-pub struct Json(pub Value);
+struct Json<'t> {
+    value: Value,
+    trail: &'t Trail,
+}
 
-impl<'de> Deserializer<'de> for Json {
+impl<'de> Deserializer<'de> for Json<'_> {
     type Error = Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        match self.0 {
+        match self.value {
             Value::Array(items) => {
-                let mut items = SeqDeserializer::new(items.into_iter().map(Json));
+                let mut items = Items { rest: items.into_iter().enumerate(), trail: self.trail };
                 let read = visitor.visit_seq(&mut items)?;
-                items.end().map(|()| read)
+                all_read(read, items.rest.len())
             }
             Value::Object(fields) => {
-                let mut fields = MapDeserializer::new(fields.into_iter().map(|(name, value)| (name, Json(value))));
+                let mut fields = Fields { rest: fields.into_iter(), next: None, trail: self.trail };
                 let read = visitor.visit_map(&mut fields)?;
-                fields.end().map(|()| read)
+                all_read(read, fields.rest.len())
             }
             single => single.deserialize_any(visitor),
         }
@@ -33,14 +58,14 @@ impl<'de> Deserializer<'de> for Json {
         _: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        if self.0.is_array() {
+        if self.value.is_array() {
             return Err(Error::invalid_type(Unexpected::Seq, &visitor));
         }
         self.deserialize_any(visitor)
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
-        if self.0.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
+        if self.value.is_null() { visitor.visit_none() } else { visitor.visit_some(self) }
     }
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Error> {
@@ -53,7 +78,7 @@ impl<'de> Deserializer<'de> for Json {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Error> {
-        self.0.deserialize_enum(name, variants, visitor)
+        self.value.deserialize_enum(name, variants, visitor)
     }
 
     forward_to_deserialize_any! {
@@ -62,10 +87,55 @@ impl<'de> Deserializer<'de> for Json {
     }
 }
 
-impl IntoDeserializer<'_, Error> for Json {
-    type Deserializer = Self;
+/// A type that does not ask for everything would otherwise leave the rest unread.
+fn all_read<T>(read: T, rest: usize) -> Result<T, Error> {
+    if rest == 0 { Ok(read) } else { Err(Error::invalid_length(rest, &"nothing more")) }
+}
 
-    fn into_deserializer(self) -> Self {
-        self
+/// The items of an array.
+struct Items<'t> {
+    rest: Enumerate<vec::IntoIter<Value>>,
+    trail: &'t Trail,
+}
+
+impl<'de> SeqAccess<'de> for Items<'_> {
+    type Error = Error;
+
+    fn next_element_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+        let Some((index, value)) = self.rest.next() else { return Ok(None) };
+        let read = seed.deserialize(Json { value, trail: self.trail });
+        read.map(Some).inspect_err(|_| self.trail.note(format!("/{index}")))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
+    }
+}
+
+/// The fields of an object.
+struct Fields<'t> {
+    rest: map::IntoIter,
+    // The field whose name was read last.
+    next: Option<(String, Value)>,
+    trail: &'t Trail,
+}
+
+impl<'de> MapAccess<'de> for Fields<'_> {
+    type Error = Error;
+
+    fn next_key_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<Option<S::Value>, Error> {
+        let Some((name, value)) = self.rest.next() else { return Ok(None) };
+        let read = seed.deserialize(name.as_str().into_deserializer()).inspect_err(|_| self.trail.note(step(&name)));
+        self.next = Some((name, value));
+        read.map(Some)
+    }
+
+    fn next_value_seed<S: DeserializeSeed<'de>>(&mut self, seed: S) -> Result<S::Value, Error> {
+        let (name, value) = self.next.take().ok_or_else(|| Error::custom("a value was asked for before its name"))?;
+        seed.deserialize(Json { value, trail: self.trail }).inspect_err(|_| self.trail.note(step(&name)))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.rest.len())
     }
 }

@@ -9,6 +9,7 @@ pub mod json;
 pub mod origin;
 pub mod pages;
 pub mod places;
+pub mod pointer;
 pub mod rate;
 pub mod request_id;
 pub mod trace;

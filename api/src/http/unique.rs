@@ -2,21 +2,24 @@
 
 use std::fmt;
 
-use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// A JSON value without duplicate names at any depth.
-pub struct Unique(pub Value);
+use crate::http::pointer::{Trail, step};
 
-impl<'de> Deserialize<'de> for Unique {
-    fn deserialize<D: Deserializer<'de>>(text: D) -> Result<Self, D::Error> {
-        text.deserialize_any(Reader).map(Self)
+/// Reads a JSON value, and refuses a duplicate name at any depth. The trail leads to it.
+#[derive(Clone, Copy)]
+pub struct Unique<'t>(pub &'t Trail);
+
+impl<'de> DeserializeSeed<'de> for Unique<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, text: D) -> Result<Value, D::Error> {
+        text.deserialize_any(self)
     }
 }
 
-struct Reader;
-
-impl<'de> Visitor<'de> for Reader {
+impl<'de> Visitor<'de> for Unique<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -49,7 +52,8 @@ impl<'de> Visitor<'de> for Reader {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
         let mut list = Vec::new();
-        while let Some(Unique(item)) = items.next_element()? {
+        let mut next = |index| items.next_element_seed(self).inspect_err(|_| self.0.note(format!("/{index}")));
+        while let Some(item) = next(list.len())? {
             list.push(item);
         }
         Ok(Value::Array(list))
@@ -58,22 +62,13 @@ impl<'de> Visitor<'de> for Reader {
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Value, A::Error> {
         let mut object = Map::new();
         while let Some(name) = fields.next_key::<String>()? {
-            if object.contains_key(&name) {
-                // Refused as a value, so that the path to it names it.
-                fields.next_value::<Again>()?;
-            }
-            let Unique(value) = fields.next_value()?;
+            let value = match object.contains_key(&name) {
+                true => Err(A::Error::custom("it occurs twice")),
+                false => fields.next_value_seed(self),
+            };
+            let value = value.inspect_err(|_| self.0.note(step(&name)))?;
             object.insert(name, value);
         }
         Ok(Value::Object(object))
-    }
-}
-
-/// The value of a duplicate name. It is never read.
-struct Again;
-
-impl<'de> Deserialize<'de> for Again {
-    fn deserialize<D: Deserializer<'de>>(_: D) -> Result<Self, D::Error> {
-        Err(D::Error::custom("it occurs twice"))
     }
 }

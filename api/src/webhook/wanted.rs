@@ -10,8 +10,8 @@ use muniment_domain::webhook::{Owner, network, url};
 use muniment_workflows::delivery::lookup;
 
 use crate::app::App;
-use crate::http::body;
 use crate::http::error::{Problem, Result};
+use crate::http::pointer::step;
 
 const DESCRIPTION_CHARACTERS_MAX: usize = 500;
 const TYPES_MAX: usize = 100;
@@ -124,7 +124,7 @@ pub fn check_headers(headers: &BTreeMap<String, String>) -> Result<()> {
         return Err(Problem::field("/headers", "too_long", format!("At most {HEADERS_MAX} headers are allowed.")));
     }
     for (name, value) in headers {
-        let pointer = format!("/headers{}", body::step(name));
+        let pointer = format!("/headers{}", step(name));
         let lower = name.to_ascii_lowercase();
         let token = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if !token || !(1..=64).contains(&name.len()) {

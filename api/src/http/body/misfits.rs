@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::{REQUIRED, field, missing, pointer};
+use super::{REQUIRED, field, missing};
 use crate::code::Code;
 use crate::http::error::{FIELDS_MAX, Field, Problem};
-use crate::http::json::Json;
+use crate::http::json;
 
 /// How many bytes are read for one refusal, so that a large invalid body costs little more than a valid one.
 const READ_BYTES_MAX: usize = 262_144;
@@ -20,9 +20,9 @@ pub fn problem<T: DeserializeOwned + ToSchema>(sent: Value, bytes: usize) -> Pro
     let mut rest = Rest { sent, taken: BTreeSet::new(), taken_items: BTreeMap::new() };
     let mut fields = Vec::new();
     for _ in 0..(READ_BYTES_MAX / bytes.max(1)).clamp(1, FIELDS_MAX) {
-        let Err(error) = serde_path_to_error::deserialize::<_, T>(Json(rest.sent.clone())) else { break };
-        let path = pointer(error.path());
-        let found = field(&path, &error.inner().to_string());
+        let Err(misfit) = json::read::<T>(rest.sent.clone()) else { break };
+        let path = misfit.pointer;
+        let found = field(&path, &misfit.error.to_string());
         // A missing field cannot be taken out, but the object around it can.
         let unreadable = if found.code == REQUIRED { path } else { found.pointer.clone() };
         let at = rest.original(&found.pointer);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
-use super::step;
+use crate::http::pointer::step;
 
 /// The JSON pointers of the missing fields.
 pub fn pointers<T: ToSchema>(sent: &Value) -> Vec<String> {

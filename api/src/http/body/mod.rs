@@ -7,13 +7,14 @@ use std::sync::Arc;
 
 use axum::body::{Body, Bytes, to_bytes};
 use axum::extract::{FromRef, FromRequest, Request};
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, DeserializeSeed};
 use utoipa::ToSchema;
 
 use crate::code::Code;
 use crate::config::Limits;
 use crate::http::error::{Field, Problem, Result};
-use crate::http::json::Json;
+use crate::http::json;
+use crate::http::pointer::{Trail, step};
 use crate::http::unique::Unique;
 
 /// How deep objects and lists may be nested.
@@ -72,7 +73,7 @@ pub fn parse<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T> {
         return Err(Problem::field(pointer, "text_format", "A string cannot contain the character U+0000."));
     }
     // Only a body that is refused is read a second time, for all that is wrong with it.
-    match T::deserialize(Json(sent)) {
+    match json::read(sent) {
         Ok(read) => Ok(read),
         Err(_) => Err(misfits::problem::<T>(value(bytes)?, bytes.len())),
     }
@@ -81,11 +82,11 @@ pub fn parse<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T> {
 /// The text as a value, in which no object names a field twice.
 fn value(bytes: &[u8]) -> Result<serde_json::Value> {
     let malformed = |error: &serde_json::Error| Problem::new(Code::MalformedJson, sentence(&error.to_string()));
-    let mut text = serde_json::Deserializer::from_slice(bytes);
-    let Unique(value) = serde_path_to_error::deserialize(&mut text).map_err(|error| match error.inner().is_data() {
+    let (mut text, trail) = (serde_json::Deserializer::from_slice(bytes), Trail::default());
+    let value = Unique(&trail).deserialize(&mut text).map_err(|error| match error.is_data() {
         // The only data error here is a duplicate name, because a value may be anything.
-        true => Problem::malformed(pointer(error.path()), "duplicate", "The field occurs twice in the object."),
-        false => malformed(error.inner()),
+        true => Problem::malformed(trail.pointer(), "duplicate", "The field occurs twice in the object."),
+        false => malformed(&error),
     })?;
     text.end().map_err(|error| malformed(&error))?;
     Ok(value)
@@ -141,22 +142,6 @@ fn mismatch(text: &str) -> String {
         _ => return "The value has the wrong type.".to_owned(),
     };
     format!("The value must be {expected}.")
-}
-
-fn pointer(path: &serde_path_to_error::Path) -> String {
-    use serde_path_to_error::Segment;
-    let segment = |segment: &Segment| match segment {
-        Segment::Seq { index } => format!("/{index}"),
-        Segment::Map { key } => step(key),
-        Segment::Enum { variant } => format!("/{variant}"),
-        Segment::Unknown => String::new(),
-    };
-    path.iter().map(segment).collect()
-}
-
-/// One step of a JSON pointer.
-pub fn step(name: &str) -> String {
-    format!("/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// Where a text has the one character that PostgreSQL holds in none.

@@ -69,6 +69,7 @@ fn all_invalid_fields_are_named_at_once() {
         kinds: Vec<Kind>,
         inner: Option<Inner>,
         parts: Option<Vec<Part>>,
+        pair: Option<[i64; 2]>,
     }
     #[derive(Debug, serde::Deserialize, utoipa::ToSchema)]
     #[serde(rename_all = "snake_case")]
@@ -88,7 +89,7 @@ fn all_invalid_fields_are_named_at_once() {
     };
     let sent = serde_json::json!({
         "amount": "7", "kinds": ["two", "one", 3, "four"], "a/b": 1, "inner": { "list": "x", "more": 1 },
-        "parts": [{ "from": 1 }, { "from": 1, "to": 2 }, { "from": "1", "to": "2" }],
+        "parts": [{ "from": 1 }, { "from": 1, "to": 2 }, { "from": "1", "to": "2" }], "pair": [1, 2, 3],
     });
     assert_eq!(
         invalid(sent),
@@ -102,6 +103,7 @@ fn all_invalid_fields_are_named_at_once() {
             "/kinds/2 type_mismatch",
             "/kinds/3 type_mismatch",
             "/name required",
+            "/pair type_mismatch",
             "/parts/0/to required",
             "/parts/2/from type_mismatch",
             "/parts/2/to type_mismatch",
