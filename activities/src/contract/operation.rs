@@ -166,3 +166,34 @@ pub async fn highest_operation_number(chain: &Chain, contract: Address, since: u
     let ids = logs.iter().filter_map(|log| log.topics.get(1)).map(|topic| U256::from_be_bytes(topic.0).saturating_to());
     Ok(ids.max().unwrap_or_default())
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    const SOURCE: &str = include_str!("../../../contracts/src/Operations.sol");
+
+    /// The constants of the contract that name a kind.
+    fn words() -> Vec<&'static str> {
+        let lines = SOURCE.lines().filter(|line| line.trim_start().starts_with("bytes32 internal constant _"));
+        lines.filter_map(|line| line.split('"').nth(1)).collect()
+    }
+
+    /// The bit of a kind, as `_indexOf` computes it from the word and the zeros behind it.
+    fn bit(word: &str) -> u32 {
+        let bytes = word.bytes().chain(std::iter::repeat(0)).take(32);
+        bytes.fold(0, |rest, byte| (rest * 256 + u32::from(byte)) % 149) & 0xf
+    }
+
+    #[test]
+    fn no_two_kinds_share_a_bit() {
+        assert!(SOURCE.contains("return (uint256(kind) % 149) & 0xf;"), "the bit is computed in another way");
+        let mut taken: BTreeMap<u32, &str> = BTreeMap::new();
+        for word in words() {
+            let before = taken.insert(bit(word), word);
+            assert_eq!(before, None, "{word} has the same bit as this kind, and each would use up the other's numbers");
+        }
+        assert!(taken.len() >= 11, "{taken:?}");
+        assert_eq!(bit("notice"), bit("recovery"), "this check can fail");
+    }
+}
