@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use futures::FutureExt;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres, SqlitePool, Transaction};
 use tokio::sync::watch;
@@ -167,15 +168,16 @@ impl Db {
 
     /// Begins a write transaction.
     pub async fn begin(&self) -> Result<Tx> {
-        self.begin_with(SQLITE_BEGIN).await
+        self.begin_with(SQLITE_BEGIN).boxed().await
     }
 
     /// Begins a write transaction that SQLite does not sync, for which its one writer would need milliseconds. A power cut can lose the last
     /// of them, in their order, so only what may then be done once more is written like this. A process that ends loses nothing.
     pub async fn begin_unsynced(&self) -> Result<Tx> {
-        self.begin_with(SQLITE_BEGIN_UNSYNCED).await
+        self.begin_with(SQLITE_BEGIN_UNSYNCED).boxed().await
     }
 
+    // Futures that hold those of the drivers are boxed for the reason that `crate::sql` gives.
     async fn begin_with(&self, sqlite_begin: &'static str) -> Result<Tx> {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
@@ -187,19 +189,22 @@ impl Db {
 
     /// Begins to read. On SQLite it is a snapshot; on PostgreSQL each statement sees the latest commits.
     pub async fn read(&self) -> Result<Tx> {
-        match &self.pools {
-            // The rows that an investor may see are a setting of a transaction.
-            Pools::Postgres(pool) if !viewer::is_limited() => {
-                meanwhile::at(Call::Begin).await;
-                Ok(self.tx(Conn::Postgres(Server::Plain(answered(BEGUN, pool.acquire()).await?))))
+        let begin = async {
+            match &self.pools {
+                // The rows that an investor may see are a setting of a transaction.
+                Pools::Postgres(pool) if !viewer::is_limited() => {
+                    meanwhile::at(Call::Begin).await;
+                    Ok(self.tx(Conn::Postgres(Server::Plain(answered(BEGUN, pool.acquire()).await?))))
+                }
+                _ => self.read_with("begin").await,
             }
-            _ => self.read_with("begin").await,
-        }
+        };
+        begin.boxed().await
     }
 
     /// Begins a read transaction of which every statement sees the same moment, on both databases.
     pub async fn read_one_moment(&self) -> Result<Tx> {
-        self.read_with("begin isolation level repeatable read, read only").await
+        self.read_with("begin isolation level repeatable read, read only").boxed().await
     }
 
     async fn read_with(&self, begin: &'static str) -> Result<Tx> {
@@ -318,8 +323,11 @@ impl Tx {
 
     /// Commits, with the audit entries. The point names this commit for tests that crash there.
     pub async fn commit(mut self, point: Point) -> Result<()> {
-        self.end_part(point).await?;
-        self.commit_parts(&[point]).await
+        let commit = async {
+            self.end_part(point).await?;
+            self.commit_parts(&[point]).await
+        };
+        commit.boxed().await
     }
 
     /// Ends the part of one move in a commit that several moves share, with its audit entries.

@@ -5,6 +5,7 @@
 //! transport crates out of the build.
 use std::{sync::Arc, time::Duration};
 
+use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::{Client, StatusCode, header::RETRY_AFTER};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
@@ -59,7 +60,8 @@ impl Transport {
             Transport::Node(node) => {
                 node.handle(body).await.map_err(|text| TransportFault::Broken(redaction.clean(&text)))
             }
-            Transport::Http { client, url } => post(client, url, &body, redaction).await,
+            // Boxed, or the type of each caller holds the futures of the HTTP client.
+            Transport::Http { client, url } => post(client, url, &body, redaction).boxed().await,
         }
     }
 }

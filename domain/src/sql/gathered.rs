@@ -1,6 +1,7 @@
 //! Writes that wait for each other. A server runs them as one statement: one round trip and one plan for all of them. SQLite runs each at
 //! once, because nothing lies between it and this process.
 
+use futures::FutureExt;
 use sqlx::Row as _;
 
 use super::batch::{MARK, shifted};
@@ -47,13 +48,13 @@ impl Guard {
 impl Sql {
     /// Runs a write whose number of rows does not matter. In a transaction that gathers its writes it may run later.
     pub async fn write(self, conn: &mut Conn) -> Result<()> {
-        conn.write(self, None).await
+        conn.write(self, None).boxed().await
     }
 
     /// Runs a guarded write of this many rows. If it changes fewer, the caller must read again; the error has the first id. In a
     /// transaction that gathers its writes it may run, and fail, later.
     pub async fn write_exactly(self, conn: &mut Conn, rows: usize, what: &'static str, first: &str) -> Result<()> {
-        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).await
+        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).boxed().await
     }
 }
 

@@ -21,6 +21,7 @@ use std::borrow::Cow;
 use std::fmt::{Display, Write};
 use std::ops::{Deref, DerefMut};
 
+use futures::FutureExt;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgArguments, PgConnection, PgRow};
 use sqlx::query::Query;
@@ -181,7 +182,7 @@ impl Sql {
 
     /// All rows.
     pub async fn rows<T: Row>(self, conn: &mut Conn) -> Result<Vec<T>> {
-        let rows = match self.fetch_all(conn).await? {
+        let rows = match self.fetch_all(conn).boxed().await? {
             ByEngine::Sqlite(rows) => rows.iter().map(T::from_row).collect::<Result<_, _>>(),
             ByEngine::Postgres(rows) => rows.iter().map(T::from_row).collect(),
         };
@@ -190,7 +191,7 @@ impl Sql {
 
     /// The first row, if there is one.
     pub async fn optional<T: Row>(self, conn: &mut Conn) -> Result<Option<T>> {
-        let row = match self.fetch_optional(conn).await? {
+        let row = match self.fetch_optional(conn).boxed().await? {
             ByEngine::Sqlite(row) => row.as_ref().map(T::from_row),
             ByEngine::Postgres(row) => row.as_ref().map(T::from_row),
         };
@@ -228,8 +229,11 @@ impl Sql {
 
     /// Runs it. Returns the number of rows that it wrote.
     pub async fn execute(self, conn: &mut Conn) -> Result<u64> {
-        conn.flush().await?;
-        self.run(conn).await
+        let run = async {
+            conn.flush().await?;
+            self.run(conn).await
+        };
+        run.boxed().await
     }
 
     async fn run(self, conn: &mut Conn) -> Result<u64> {
@@ -242,7 +246,8 @@ impl Sql {
         })
     }
 
-    // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type.
+    // These do not depend on the type of the row, so the code of the drivers is compiled here once and not for each type. Their futures are
+    // boxed, or the compiler would go through the types of the drivers again for each handler that it checks.
 
     async fn fetch_all(mut self, conn: &mut Conn) -> Result<ByEngine<Vec<SqliteRow>, Vec<PgRow>>> {
         conn.flush().await?;
