@@ -2,7 +2,7 @@
 //! row. The method and the path stand once, in the `utoipa::path` attribute of the handler.
 
 use axum::http::{Method, Uri};
-use axum::routing::{MethodFilter, MethodRouter};
+use axum::routing::{MethodFilter, MethodRouter, on};
 use muniment_domain::user::Role;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::{OpenApi, RefOr};
@@ -12,6 +12,7 @@ use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
 use crate::config::rates::Rates;
+use crate::http::endpoint::Endpoint;
 use crate::http::error::{Problem, Result};
 
 /// The row of an endpoint: `route!(handler, access)`, followed by what else is special about it.
@@ -21,7 +22,7 @@ macro_rules! route {
         #[openapi(paths($($name)::+))]
         struct Document;
         let document = <Document as utoipa::OpenApi>::openapi();
-        $crate::access::route::Route::new(document, $access, |method| axum::routing::on(method, $($name)::+))
+        $crate::access::route::Route::new(document, $access, $crate::http::endpoint::Endpoint::new($($name)::+))
     }};
 }
 pub(crate) use route;
@@ -114,24 +115,13 @@ pub struct Route {
     pub media_types: Vec<String>,
     /// Its part of the OpenAPI document.
     pub document: OpenApi,
-    handler: MethodRouter<App>,
+    endpoint: Endpoint<App>,
 }
 
 impl Route {
     /// The row of a handler with its part of the document.
-    pub fn new(document: OpenApi, access: Access, handler: impl FnOnce(MethodFilter) -> MethodRouter<App>) -> Self {
+    pub fn new(document: OpenApi, access: Access, endpoint: Endpoint<App>) -> Self {
         let (method, path) = location(&document);
-        let filter = MethodFilter::try_from(method.clone()).unwrap_or(MethodFilter::GET);
-        Self::with_handler(document, method, path, access, handler(filter))
-    }
-
-    fn with_handler(
-        document: OpenApi,
-        method: Method,
-        path: String,
-        access: Access,
-        handler: MethodRouter<App>,
-    ) -> Self {
         let rate = match access {
             Access::Open | Access::Door => Rate::Anonymous,
             _ if method == Method::GET => Rate::Read,
@@ -155,7 +145,7 @@ impl Route {
             probe: false,
             waits: false,
             document,
-            handler,
+            endpoint,
         }
     }
 
@@ -221,7 +211,8 @@ impl Route {
 
     /// The handler, for the router.
     pub fn handler(&self) -> MethodRouter<App> {
-        self.handler.clone()
+        let method = MethodFilter::try_from(self.method.clone()).unwrap_or(MethodFilter::GET);
+        on(method, self.endpoint.clone())
     }
 
     /// Whether it can change something.

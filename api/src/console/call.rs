@@ -4,6 +4,7 @@ use axum::Router;
 use axum::body::{Body, Bytes, to_bytes};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, header};
+use futures::FutureExt;
 use serde_json::Value;
 use tower_service::Service;
 
@@ -70,7 +71,7 @@ impl Caller {
 
     /// Makes a call. A refusal is the problem that a client would get.
     pub async fn send(&self, call: &Call<'_>) -> Result<Reply> {
-        let (parts, bytes) = self.answer(call).await?;
+        let (parts, bytes) = self.answer(call).boxed().await?;
         let body = if bytes.is_empty() { Ok(Value::Null) } else { serde_json::from_slice(&bytes) };
         let body: Value = body.map_err(Problem::internal)?;
         if !parts.status.is_success() {
@@ -81,7 +82,7 @@ impl Caller {
 
     /// Makes a call whose answer is a text.
     pub async fn text(&self, call: &Call<'_>) -> Result<Vec<u8>> {
-        let (parts, bytes) = self.answer(call).await?;
+        let (parts, bytes) = self.answer(call).boxed().await?;
         if parts.status.is_success() { Ok(bytes.to_vec()) } else { Err(Problem::internal("a text that is a refusal")) }
     }
 

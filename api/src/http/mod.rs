@@ -3,6 +3,7 @@
 pub mod accept;
 pub mod body;
 pub mod csv;
+pub mod endpoint;
 pub mod error;
 pub mod instant;
 pub mod json;
