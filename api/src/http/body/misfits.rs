@@ -2,25 +2,24 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::de::DeserializeOwned;
 use serde_json::Value;
-use utoipa::ToSchema;
 
-use super::{REQUIRED, field, missing};
+use super::missing::{self, Schemas};
+use super::{REQUIRED, field};
 use crate::code::Code;
 use crate::http::error::{FIELDS_MAX, Field, Problem};
-use crate::http::json;
+use crate::http::json::Misfit;
 
 /// How many bytes are read for one refusal, so that a large invalid body costs little more than a valid one.
 const READ_BYTES_MAX: usize = 262_144;
 
-/// The problem of a body that cannot be read.
-pub fn problem<T: DeserializeOwned + ToSchema>(sent: Value, bytes: usize) -> Problem {
-    let missing = missing::pointers::<T>(&sent);
+/// The problem of a body that cannot be read. `read` tries to read it as its type, and returns why that fails.
+pub fn problem(sent: Value, bytes: usize, schemas: Schemas, read: fn(Value) -> Option<Misfit>) -> Problem {
+    let missing = missing::pointers(schemas, &sent);
     let mut rest = Rest { sent, taken: BTreeSet::new(), taken_items: BTreeMap::new() };
     let mut fields = Vec::new();
     for _ in 0..(READ_BYTES_MAX / bytes.max(1)).clamp(1, FIELDS_MAX) {
-        let Err(misfit) = json::read::<T>(rest.sent.clone()) else { break };
+        let Some(misfit) = read(rest.sent.clone()) else { break };
         let path = misfit.pointer;
         let found = field(&path, &misfit.error.to_string());
         // A missing field cannot be taken out, but the object around it can.

@@ -4,16 +4,32 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use utoipa::ToSchema;
+use utoipa::openapi::RefOr;
+use utoipa::openapi::schema::Schema;
 
 use crate::http::pointer::step;
 
+/// The schema of a body, with the schemas that it refers to.
+pub struct Schemas {
+    body: RefOr<Schema>,
+    // By name.
+    named: Vec<(String, RefOr<Schema>)>,
+}
+
+impl Schemas {
+    /// The schemas of a body type.
+    pub fn of<T: ToSchema>() -> Self {
+        let mut named = Vec::new();
+        T::schemas(&mut named);
+        Self { body: T::schema(), named }
+    }
+}
+
 /// The JSON pointers of the missing fields.
-pub fn pointers<T: ToSchema>(sent: &Value) -> Vec<String> {
-    let mut named = Vec::new();
-    T::schemas(&mut named);
-    let named = named.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
+pub fn pointers(schemas: Schemas, sent: &Value) -> Vec<String> {
+    let named = schemas.named.into_iter().map(|(name, schema)| (name, json!(schema))).collect();
     let mut found = Vec::new();
-    search(&json!(T::schema()), &named, sent, "", &mut found);
+    search(&json!(schemas.body), &named, sent, "", &mut found);
     found
 }
 

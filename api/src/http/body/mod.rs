@@ -10,6 +10,7 @@ use axum::extract::{FromRef, FromRequest, Request};
 use serde::de::{DeserializeOwned, DeserializeSeed};
 use utoipa::ToSchema;
 
+use self::missing::Schemas;
 use crate::code::Code;
 use crate::config::Limits;
 use crate::http::error::{Field, Problem, Result};
@@ -65,6 +66,18 @@ pub fn too_large(bytes_max: usize) -> Problem {
 
 /// The value that the bytes hold.
 pub fn parse<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T> {
+    // Only a body that is refused is read a second time, for all that is wrong with it.
+    match json::read(checked(bytes)?) {
+        Ok(read) => Ok(read),
+        Err(_) => {
+            let read = |sent| json::read::<T>(sent).err();
+            Err(misfits::problem(value(bytes)?, bytes.len(), Schemas::of::<T>(), read))
+        }
+    }
+}
+
+/// The text as a value without what no body may hold.
+fn checked(bytes: &[u8]) -> Result<serde_json::Value> {
     let sent = value(bytes)?;
     if depth(&sent) > DEPTH_MAX {
         return Err(Problem::new(Code::MalformedJson, format!("The body can have at most {DEPTH_MAX} nested levels.")));
@@ -72,11 +85,7 @@ pub fn parse<T: DeserializeOwned + ToSchema>(bytes: &[u8]) -> Result<T> {
     if let Some(pointer) = nul(&sent) {
         return Err(Problem::field(pointer, "text_format", "A string cannot contain the character U+0000."));
     }
-    // Only a body that is refused is read a second time, for all that is wrong with it.
-    match json::read(sent) {
-        Ok(read) => Ok(read),
-        Err(_) => Err(misfits::problem::<T>(value(bytes)?, bytes.len())),
-    }
+    Ok(sent)
 }
 
 /// The text as a value, in which no object names a field twice.
