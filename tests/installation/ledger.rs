@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::sqlite::SqliteConnectOptions;
-use sqlx::{AssertSqlSafe, ConnectOptions, Connection, PgConnection, Row};
+use sqlx::database::HasStatementCache;
+use sqlx::query::Query;
+use sqlx::{AssertSqlSafe, Row};
 use world::Database;
 
 use super::Installation;
@@ -57,19 +58,18 @@ impl Installation {
 
 /// Returns every row of a statement, each column as text.
 pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
-    let sql = AssertSqlSafe(sql.to_owned());
     macro_rules! texts {
-        ($connection:expr) => {{
-            let mut connection = $connection;
-            let rows = sqlx::query(sql).fetch_all(&mut connection).await.unwrap();
-            _ = connection.close().await;
+        ($database:expr) => {{
+            let mut connection = $database.connect().await;
+            let rows = once(sql).fetch_all(&mut connection).await.unwrap();
+            $database.keep(connection);
             let text = |row: &_, at: usize| -> String { Row::get::<Option<String>, _>(row, at).unwrap_or_default() };
             rows.iter().map(|row| (0..Row::len(row)).map(|at| text(row, at)).collect()).collect()
         }};
     }
     match database {
-        Database::Sqlite(sqlite) => texts!(file(sqlite).connect().await.unwrap()),
-        Database::Postgres(postgres) => texts!(PgConnection::connect(&postgres.url()).await.unwrap()),
+        Database::Sqlite(sqlite) => texts!(sqlite),
+        Database::Postgres(postgres) => texts!(postgres),
     }
 }
 
@@ -106,21 +106,21 @@ pub async fn everything(database: &Database) -> BTreeMap<String, Vec<String>> {
 
 /// Runs a statement that changes rows.
 pub async fn write(database: &Database, sql: &str) -> u64 {
-    let sql = AssertSqlSafe(sql.to_owned());
+    macro_rules! changed {
+        ($database:expr) => {{
+            let mut connection = $database.connect().await;
+            let done = once(sql).execute(&mut connection).await.unwrap();
+            $database.keep(connection);
+            done.rows_affected()
+        }};
+    }
     match database {
-        Database::Sqlite(sqlite) => {
-            let mut connection = file(sqlite).connect().await.unwrap();
-            let done = sqlx::query(sql).execute(&mut connection).await.unwrap().rows_affected();
-            connection.close().await.unwrap();
-            done
-        }
-        Database::Postgres(postgres) => {
-            let mut connection = PgConnection::connect(&postgres.url()).await.unwrap();
-            sqlx::query(sql).execute(&mut connection).await.unwrap().rows_affected()
-        }
+        Database::Sqlite(sqlite) => changed!(sqlite),
+        Database::Postgres(postgres) => changed!(postgres),
     }
 }
 
-fn file(sqlite: &world::Sqlite) -> SqliteConnectOptions {
-    SqliteConnectOptions::new().filename(sqlite.path()).busy_timeout(super::PATIENCE)
+/// A statement that the connection does not remember: the schema may change before it is asked again.
+fn once<DB: sqlx::Database + HasStatementCache>(sql: &str) -> Query<'static, DB, DB::Arguments> {
+    sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false)
 }

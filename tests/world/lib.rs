@@ -6,6 +6,7 @@ mod anvil;
 mod binary;
 mod database;
 mod http;
+mod kept;
 mod log;
 mod place;
 mod postgres;

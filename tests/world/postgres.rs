@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use sqlx::{Connection, Executor, PgConnection};
 
+use crate::kept::Kept;
 use crate::{Launch, repository};
 
 /// The lock under which one process migrates the template for all.
@@ -99,9 +100,9 @@ impl Cluster {
         let name = format!("test_{}_{count}", std::process::id());
         let server = self.url.clone();
         // A process of the same number may have been killed before it could clean up.
-        administer(&server, &format!("drop database if exists {name} with (force)")).await;
-        administer(&server, &format!("create database {name} template {source}")).await;
-        Postgres { server, name }
+        let (drop, create) = (dropping(&name), format!("create database {name} template {source}"));
+        administer(&server, &[&drop, &create]).await;
+        Postgres { server, name, kept: Kept::none() }
     }
 }
 
@@ -118,6 +119,7 @@ impl Drop for Cluster {
 pub struct Postgres {
     server: String,
     name: String,
+    kept: Kept<PgConnection>,
 }
 
 impl Postgres {
@@ -133,8 +135,22 @@ impl Postgres {
         format!("{server}/{}", self.name)
     }
 
+    /// A connection past the platform's code, for `keep` afterwards.
+    pub async fn connect(&self) -> PgConnection {
+        match self.kept.take().await {
+            Some(kept) => kept,
+            None => PgConnection::connect(&self.url()).await.expect("the test server answers"),
+        }
+    }
+
+    /// Keeps a connection for the next statement.
+    pub fn keep(&self, connection: PgConnection) {
+        self.kept.give_back(connection);
+    }
+
     /// A second database with the same content: a backup taken now. Nobody may be connected.
     pub async fn backup(&self) -> Self {
+        self.kept.close().await;
         Cluster { url: self.server.clone(), holder: None }.copy(&self.name).await
     }
 
@@ -142,7 +158,7 @@ impl Postgres {
     pub async fn disconnect_all(&self) {
         let name = &self.name;
         let text = format!("select pg_terminate_backend(pid) from pg_stat_activity where datname = '{name}'");
-        administer(&self.server, &text).await;
+        administer(&self.server, &[&text]).await;
     }
 }
 
@@ -154,8 +170,7 @@ impl Drop for Postgres {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
             runtime.block_on(async {
                 let mut admin = PgConnection::connect(&server).await.map_err(std::io::Error::other)?;
-                let text = format!("drop database if exists {name} with (force)");
-                admin.execute(sqlx::AssertSqlSafe(text)).await.map_err(std::io::Error::other)
+                admin.execute(sqlx::AssertSqlSafe(dropping(&name))).await.map_err(std::io::Error::other)
             })
         });
         // A server that a test has ended cannot drop anything any more.
@@ -181,8 +196,14 @@ fn fingerprint() -> u64 {
     hash.finish()
 }
 
-async fn administer(server: &str, text: &str) {
+fn dropping(name: &str) -> String {
+    format!("drop database if exists {name} with (force)")
+}
+
+async fn administer(server: &str, texts: &[&str]) {
     let mut admin = PgConnection::connect(server).await.expect("the test server answers");
-    let done = admin.execute(sqlx::AssertSqlSafe(text.to_owned())).await;
-    done.unwrap_or_else(|error| panic!("{text}: {error}"));
+    for text in texts {
+        let done = admin.execute(sqlx::AssertSqlSafe((*text).to_owned())).await;
+        done.unwrap_or_else(|error| panic!("{text}: {error}"));
+    }
 }
