@@ -86,9 +86,16 @@ impl Installation {
 
     /// Mines one block whose base fee is above what every sent transaction offers, so that it includes none of them.
     pub async fn mine_above_offers(&self) {
-        let offers = self.rows("select max_fee_per_gas from attempts where open").await.concat();
-        let highest = offers.iter().map(|offer| offer.parse::<u64>().unwrap()).max().unwrap_or_default();
-        self.anvil.set_base_fee(50_000_000_000.max(highest + 1)).await;
+        let mut highest = None;
+        // An offer may be raised at any time: what was raised before the fee was set is read once more.
+        loop {
+            let offers = self.rows("select max_fee_per_gas from attempts where open").await.concat();
+            let now = offers.iter().map(|offer| offer.parse::<u64>().unwrap()).max().unwrap_or_default();
+            if highest.replace(now) == Some(now) {
+                break;
+            }
+            self.anvil.set_base_fee(50_000_000_000.max(now + 1)).await;
+        }
         self.anvil.mine(1).await;
     }
 
