@@ -242,6 +242,8 @@ on_both_databases! {
     async fn rows_of_others_are_not_found_and_stay_unchanged(database: Database) {
         let all = Ownership::new(database).await;
         let asking = Asking::default();
+        let api = &all.fixture.api;
+        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
         let before = ledger_dump(&all.fixture.api.database).await;
         assert!(before["subscriptions"].len() == 5 && before.len() > 40, "{:?}", before.keys());
         must_be_clean("what is told of others' things", &others(&all, &asking).await);
