@@ -326,21 +326,23 @@ test("the Tab key reaches everything on every page and shows where it is", async
       await page.goto(path);
       const wanted = await page.$$eval("main a[href], main button, main input:not([type=hidden])", (all) => all.filter((e) => e.checkVisibility()).length);
       const reached = new Set();
+      let first, before;
       for (let step = 0; step < wanted + 80; step += 1) {
         await page.keyboard.press("Tab");
-        const seen = await page.evaluate(() => {
-          const at = document.activeElement;
-          if (!at?.closest("main")) return null;
+        const [stop, isContent, isShown] = await page.evaluate(() => {
+          const at = document.activeElement ?? document.body;
           at.dataset.stop ??= String(document.querySelectorAll("[data-stop]").length);
           // A field may show it on the form around it.
           const shows = (one) => getComputedStyle(one).outlineStyle !== "none";
-          return [at.dataset.stop, shows(at) || Boolean(at.closest("form") && shows(at.closest("form")))];
+          return [at.dataset.stop, Boolean(at.closest("main")), shows(at) || Boolean(at.closest("form") && shows(at.closest("form")))];
         });
-        if (seen) {
-          assert.ok(seen[1], `${path}: the focus cannot be seen`);
-          reached.add(seen[0]);
-        } else if (reached.size >= wanted) {
-          break;
+        // A field of several parts is several stops; the first one again, after another, is the end of the round.
+        first ??= stop;
+        if (stop === first && before !== undefined && before !== first) break;
+        before = stop;
+        if (isContent) {
+          assert.ok(isShown, `${path}: the focus cannot be seen`);
+          reached.add(stop);
         }
       }
       assert.ok(reached.size >= wanted, `${path}: ${reached.size} of ${wanted}`);
