@@ -116,7 +116,7 @@ on_both_databases! {
         told(&api, 2, &folder).await;
         let counted = async || api.count("alert_mails where cause = 'operation.failed' and try_at >= free_at and waiting is not null").await == 1;
         api.until("the flood is counted", counted).await;
-        api.until("all are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         assert_eq!(alerts(&mails(folder.path())).len(), 2);
         hour(&api).await;
         told(&api, 3, &folder).await;
@@ -148,7 +148,7 @@ on_both_databases! {
             let of_kind = |mail: &&&String| mail.contains(&format!("Subject: 1 event {kind}\r\n")) && mail.contains("To: operator@");
             assert_eq!(alerts(&sent).iter().filter(of_kind).count(), 1, "{kind}");
         }
-        api.until("all are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         assert_eq!(api.count("alert_mails").await, kinds.len() as i64);
     }
 
@@ -168,7 +168,7 @@ on_both_databases! {
         }
         api.until("all are disabled", async || api.count("webhook_endpoints where status = 'disabled'").await == 3).await;
         told(&api, 2, &folder).await;
-        api.until("all are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         let sent = mails(folder.path());
         for person in [&ada, &ida] {
             let theirs = |mail: &&&String| mail.contains(&format!("To: {}\r\n", person.email));
@@ -233,7 +233,7 @@ on_both_databases! {
         }
         happen(&api, 1, "policy.changed", ("policy", "1")).await;
         happen(&api, 1, "approval.requested", ("approval", "apr_1")).await;
-        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         assert_eq!(api.count("alert_mails where cause = 'digest' and try_at > created_at and free_at <= created_at").await, 1);
         assert_eq!((api.count("alert_mails").await, alerts(&mails(folder.path())).len()), (1, 0));
         hour(&api).await;

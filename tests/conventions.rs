@@ -103,7 +103,7 @@ on_both_databases! {
         assert_eq!(admin.post("/v1/users", invited).await.status, 202);
         api.write(&format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{}', \
             created_at, created_at from investors where user_id = '{}'", ADDRESS.to_lowercase(), ada.id)).await;
-        api.until("events are listed", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         for (who, path) in [(&admin, "/v1/api-keys"), (&ada, "/v1/investor/wallets"), (&admin, "/v1/events")] {
             let found = async |query: &str| {
                 let listed = who.get(&format!("{path}?{query}")).await;

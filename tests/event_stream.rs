@@ -164,7 +164,7 @@ on_both_databases! {
         let server = api.start().await;
         let operator = staff(&api, &server).await;
         let old = operation_event(&api, 1).await;
-        api.until("it is fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         let query = "?type=operation.failed";
         // It begins with the next event, and knows its place before there is one.
         let mut stream = Stream::open(&server, &operator, query, None).await;

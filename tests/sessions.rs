@@ -134,7 +134,7 @@ on_both_databases! {
         assert_eq!(third.session_status().await, refused(401, "session_revoked"));
         assert_eq!(api.count("events where type = 'session.reuse_detected'").await, 1);
         // Her portal is told, and nobody else's.
-        api.until("it is fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         let (ada, other) = (Person::log_in(&server, "ada@people.example").await, api.person(&server, "bruno", Role::Investor).await);
         let told = ada.get("/v1/events?type=session.reuse_detected").await;
         assert_eq!((told.text("/data/0/data/session_id"), told.text("/data/0/data/user_id")), (first.session_id.clone(), ada.id.clone()), "{told:?}");

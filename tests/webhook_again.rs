@@ -70,7 +70,7 @@ on_both_databases! {
         operator.change("PATCH", &path, Some(json!({ "status": "disabled" }))).await;
         operation_event(&api, 2).await;
         operation_event(&api, 3).await;
-        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         operator.change("PATCH", &path, Some(json!({ "status": "enabled" }))).await;
         let wrong = operator.post(&format!("{path}/recover"), json!({ "since": "2026-11-02T00:00:00Z", "until": "2026-11-01T00:00:00Z" })).await;
         assert_eq!(wrong.field(), (422, "/until".to_owned(), "out_of_range".to_owned()));

@@ -210,7 +210,7 @@ on_both_databases! {
         let closed = fixture.act(&fixture.issuer, &public, "close", json!({})).await;
         assert_eq!(closed.status, 200, "{closed:?}");
         let api = &fixture.api;
-        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         let expected = [("offering.published", &public), ("offering.published", &members), ("offering.closed", &public)];
         let expected = expected.map(|(kind, id)| (kind.to_owned(), id.clone()));
         let events = ada.get("/v1/events?limit=100").await.body["data"].as_array().unwrap().clone();
@@ -247,7 +247,7 @@ on_both_databases! {
             api.write(&format!("insert into events (id, type, subject_type, subject_id, sequence, data, created_at) \
                 values ('{}', '{kind}', '{subject}', '{id}', 1, '{{}}', '{now}')", evt(number))).await;
         }
-        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
+        api.fanned_out().await;
         let ids = async |person: &Person, query: &str| {
             let listed = person.get(&format!("/v1/events?{query}")).await;
             assert_eq!(listed.status, 200, "{listed:?}");

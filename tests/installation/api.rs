@@ -103,6 +103,11 @@ impl ApiFixture {
         assert!(comes(condition).await, "timed out after {PATIENCE:?}, waiting until {what}");
     }
 
+    /// Waits until every event has its place and its deliveries.
+    pub async fn fanned_out(&self) {
+        self.until("all events are fanned out", async || self.count("events where position is null").await == 0).await;
+    }
+
     /// Changes rows directly in the database.
     pub async fn write(&self, sql: &str) -> u64 {
         ledger::write(&self.database, sql).await

@@ -243,16 +243,16 @@ on_both_databases! {
         let all = Ownership::new(database).await;
         let asking = Asking::default();
         let api = &all.fixture.api;
-        api.until("they are fanned out", async || api.count("events where position is null").await == 0).await;
-        let before = ledger_dump(&all.fixture.api.database).await;
+        api.fanned_out().await;
+        let before = ledger_dump(&api.database).await;
         assert!(before["subscriptions"].len() == 5 && before.len() > 40, "{:?}", before.keys());
         must_be_clean("what is told of others' things", &others(&all, &asking).await);
         must_be_clean("ids that are written otherwise", &spelling::otherwise(&all, &asking).await);
         must_be_clean("lists and filters", &reading::lists(&all, &asking).await);
-        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&all.fixture.api.database).await));
+        must_be_clean("what callers changed who may not", &changes(&before, &ledger_dump(&api.database).await));
         let refused = asking.judged();
         must_be_clean("what is kept from its owner", &ones_own(&all, &asking).await);
         assert!(refused > 1_000 && asking.judged() - refused > 300, "too little was asked: {refused} of {}", asking.judged());
-        assert_ne!(before, ledger_dump(&all.fixture.api.database).await, "changes by owners appear in the dump");
+        assert_ne!(before, ledger_dump(&api.database).await, "changes by owners appear in the dump");
     }
 }

@@ -100,8 +100,7 @@ impl Cluster {
         let name = format!("test_{}_{count}", std::process::id());
         let server = self.url.clone();
         // A process of the same number may have been killed before it could clean up.
-        let (drop, create) = (dropping(&name), format!("create database {name} template {source}"));
-        administer(&server, &[&drop, &create]).await;
+        administer(&server, &[&dropping(&name), &format!("create database {name} template {source}")]).await;
         Postgres { server, name, kept: Kept::none() }
     }
 }
