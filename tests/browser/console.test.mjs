@@ -3,14 +3,11 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
-import { as as signedInAs, ask, ATTENTION, attention, browser, codeOf, codeRoom, demo, freeze, listens, signIn } from "./world.mjs";
+import { as as signedInAs, ask, ATTENTION, attention, browser, codeOf, codeRoom, demo, freeze, listens, LOOKS, signIn } from "./world.mjs";
 import { everyPage, kind, words } from "./pages.mjs";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
-const [DESK, PHONE] = [{ width: 1280, height: 800 }, { width: 390, height: 800 }];
-/** How a page is looked at in every run; `ops/test --long` looks at all four. */
-const LOOKS = [["light", DESK], ["dark", PHONE], ...(process.env.MUNIMENT_LONG ? [["dark", DESK], ["light", PHONE]] : [])];
 
 let site, chrome;
 

@@ -7,12 +7,10 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { ask, attention, browser, demo, listens, signedIn } from "./world.mjs";
+import { ask, attention, browser, demo, DESK, listens, LOOKS, signedIn } from "./world.mjs";
 
 const ACCEPTED = new URL("./accepted/", import.meta.url).pathname;
 const SEEN = join(tmpdir(), "muniment-looks");
-const [DESK, PHONE] = [{ width: 1280, height: 800 }, { width: 390, height: 800 }];
-const LOOKS = [["light", DESK], ["dark", DESK], ["light", PHONE], ["dark", PHONE]];
 const CELL = 16;
 /** What a channel of a cell may differ by, of 255. */
 const SHADE = 5;

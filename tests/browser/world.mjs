@@ -16,6 +16,10 @@ const CODE_ROOM = 12;
 /** Blocks in which a high base fee falls to nothing. */
 const CALM_BLOCKS = 64;
 
+export const DESK = { width: 1280, height: 800 };
+const PHONE = { width: 390, height: 800 };
+/** How a page is looked at in every run. `ops/test --long` looks at all four, and so does who accepts pictures. */
+export const LOOKS = [["light", DESK], ["dark", PHONE], ...(process.env.MUNIMENT_LONG || process.env.MUNIMENT_ACCEPT ? [["dark", DESK], ["light", PHONE]] : [])];
 /** The operations that need a person. */
 export const ATTENTION = "/console/operations?status=attention";
 
