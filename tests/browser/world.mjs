@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { execFileSync, spawn } from "node:child_process";
 import { createHmac } from "node:crypto";
-import { mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -23,9 +23,10 @@ export const LOOKS = [["light", DESK], ["dark", PHONE], ...(process.env.MUNIMENT
 /** The operations that need a person. */
 export const ATTENTION = "/console/operations?status=attention";
 
-/** Starts the demo of a binary in a folder of its own, and waits until it has everything to show. */
+/** Starts the demo of a binary in a folder of its own, with a copy of MUNIMENT_DEMO, and waits until it has everything to show. */
 export async function demo(binary) {
   const folder = mkdtempSync(join(tmpdir(), "muniment-browser."));
+  if (process.env.MUNIMENT_DEMO) cpSync(process.env.MUNIMENT_DEMO, join(folder, "data"), { recursive: true });
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, MUNIMENT_LISTEN: "127.0.0.1:0", MUNIMENT_DEVCHAIN_LISTEN: "127.0.0.1:0" };
   // Nobody is asked to come more slowly here: one browser looks at more pages in a minute than a person can.
   const settings = readFileSync(new URL("../../ops/muniment.toml", import.meta.url), "utf8");
