@@ -1,5 +1,5 @@
 //! Compliance operations: freeze, lock, restrict and pause, their ends, forced transfer, redemption and recovery. They are the rows of one
-//! [table](TABLE); this file does for all of them what one row needs. Read `table` first, then `request` (the bodies), `rule` (the checks)
+//! table; this file does for all of them what one row needs. Read `table` first, then `request` (the bodies), `rule` (the checks)
 //! and `call` (the contract calls and their effects).
 //!
 //! # A freeze and its end
@@ -37,7 +37,7 @@ pub use request::{
     ALL_OFFERINGS, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest,
     RedeemRequest, ReleaseLockRequest, Request, TokenRequest, UnlockRequest,
 };
-pub use table::{People, Row, Subjects, TABLE, row};
+pub use table::{People, Row, Subjects, row};
 
 use self::rule::Rule;
 use crate::approval_request::About;

@@ -236,24 +236,22 @@ pub static UNPAUSE: Row = Row {
     event: None,
 };
 
-/// Every compliance operation.
-pub static TABLE: [&Row; 13] = [
-    &FREEZE,
-    &UNFREEZE,
-    &LOCK,
-    &UNLOCK,
-    &RELEASE_LOCK,
-    &RESTRICT,
-    &UNRESTRICT,
-    &PAUSE,
-    &UNPAUSE,
-    &FORCE_TRANSFER,
-    &REDEEM,
-    &RECOVER,
-    &REINSTATE,
-];
-
 /// The row of a kind, if it is a compliance operation.
 pub fn row(kind: Kind) -> Option<&'static Row> {
-    TABLE.into_iter().find(|row| row.kind == kind)
+    match kind {
+        Kind::Freeze => Some(&FREEZE),
+        Kind::Unfreeze => Some(&UNFREEZE),
+        Kind::Lock => Some(&LOCK),
+        Kind::Unlock => Some(&UNLOCK),
+        Kind::RestrictPartition => Some(&RESTRICT),
+        Kind::UnrestrictPartition => Some(&UNRESTRICT),
+        Kind::ForceTransfer => Some(&FORCE_TRANSFER),
+        Kind::Recover => Some(&RECOVER),
+        Kind::Reinstate => Some(&REINSTATE),
+        Kind::Redeem => Some(&REDEEM),
+        Kind::ReleaseLock => Some(&RELEASE_LOCK),
+        Kind::Pause => Some(&PAUSE),
+        Kind::Unpause => Some(&UNPAUSE),
+        Kind::DeployToken | Kind::Mint | Kind::Payout | Kind::DistributorPayout | Kind::AuditDeclaration => None,
+    }
 }
