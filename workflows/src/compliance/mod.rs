@@ -37,7 +37,7 @@ pub use request::{
     ALL_OFFERINGS, AddressRequest, Cause, ForceTransferRequest, LockRequest, PartitionRequest, RecoverRequest,
     RedeemRequest, ReleaseLockRequest, Request, TokenRequest, UnlockRequest,
 };
-pub use table::{People, Row, Subjects, row};
+pub use table::{People, Row, Subjects};
 
 use self::rule::Rule;
 use crate::approval_request::About;
