@@ -106,7 +106,7 @@ on_both_databases! {
         }
         let ended = match tx.conn {
             Conn::Sqlite(_) => "update Jobs set status = 'Done', done_at = 0",
-            Conn::Postgres(_) => "update apalis.jobs set status = 'Done', done_at = '2020-01-01T00:00:00Z'",
+            Conn::Postgres(..) => "update apalis.jobs set status = 'Done', done_at = '2020-01-01T00:00:00Z'",
         };
         assert_eq!(sql(ended).execute(&mut tx).await.unwrap(), 3);
         for deleted in [2, 1, 0] {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use muniment_domain::clock::Clock;
-use muniment_domain::db::{Db, PUSHED};
+use muniment_domain::db::{Db, PUSHED, Pools, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::migrate;
 use muniment_domain::point::Point;
@@ -146,6 +146,49 @@ async fn request_statements_time_out_before_engine_statements() {
         drop(tx);
         db.close().await;
     }
+}
+
+/// The process of the server behind a connection.
+async fn backend(tx: &mut Tx) -> i64 {
+    sql("select cast(pg_backend_pid() as bigint)").scalar(tx).await.unwrap()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_connection_of_requests_is_kept_for_the_next_one_and_replaced_when_it_is_dead() {
+    let database = Database::fresh(Engine::Postgres).await;
+    let engine = Db::open(&database.url(), 2, Clock::System, Ids::Random).await.unwrap();
+    let requests = engine.for_requests(1);
+    let Pools::Postgres(pool) = requests.pools().clone() else { panic!("it is on a server") };
+    let first = backend(&mut requests.read().await.unwrap()).await;
+    assert_eq!((pool.size(), pool.num_idle()), (1, 0), "it is not with the pool");
+    // What is not committed is undone before the next request has the connection.
+    let mut tx = requests.begin().await.unwrap();
+    sql("create table undone (id bigint)").execute(&mut tx).await.unwrap();
+    assert_eq!(backend(&mut tx).await, first);
+    drop(tx);
+    let mut tx = requests.begin().await.unwrap();
+    assert!(!sql("select to_regclass('undone') is not null").scalar::<bool>(&mut tx).await.unwrap());
+    assert_eq!(backend(&mut tx).await, first);
+    // A connection whose answer may still come is not kept.
+    assert!(sql("select 1 / 0").scalar::<i32>(&mut tx).await.is_err());
+    drop(tx);
+    let mut tx = requests.read().await.unwrap();
+    let kept = backend(&mut tx).await;
+    drop(tx);
+    let end = sql("select pg_terminate_backend(cast($1 as int))").bind(kept);
+    assert!(end.scalar::<bool>(&mut engine.begin().await.unwrap()).await.unwrap());
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    assert_ne!(backend(&mut requests.read().await.unwrap()).await, kept, "a dead one is replaced");
+    // Without requests the pool has it again, and ends it after its own time.
+    let start = Instant::now();
+    while pool.num_idle() == 0 {
+        assert!(start.elapsed() < Duration::from_secs(20), "it is kept for ever");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    drop(requests.read().await.unwrap());
+    requests.close().await;
+    assert_eq!(pool.size(), 0);
+    assert!(requests.read().await.is_err());
 }
 
 #[tokio::test(flavor = "multi_thread")]

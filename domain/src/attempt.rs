@@ -153,7 +153,7 @@ pub struct SendAnswer {
 /// Locks these attempts in the order of their hashes, so that two commits cannot deadlock: an update takes its rows in the order of its plan.
 /// Among gathered writes the lock waits with them, and comes first. SQLite has one writer, which needs no lock.
 async fn lock_rows(tx: &mut Tx, chain_id: i64, hashes: &[Hex<B256>]) -> Result<()> {
-    if hashes.len() < 2 || !matches!(tx.conn, Conn::Postgres(_)) {
+    if hashes.len() < 2 || !matches!(tx.conn, Conn::Postgres(..)) {
         return Ok(());
     }
     for portion in portions(tx, hashes) {
@@ -230,7 +230,7 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
             .values(portion, |(lane_id, nonce)| (lane_id, nonce))
             .push(") as v on a.lane_id = v.column1 and a.nonce = v.column2 where a.open order by a.tx_hash");
         // The lock takes the rows in the order of their hashes. SQLite has one writer, which needs no lock.
-        let hashes = if matches!(tx.conn, Conn::Postgres(_)) { hashes.push(" for update of a") } else { hashes };
+        let hashes = if matches!(tx.conn, Conn::Postgres(..)) { hashes.push(" for update of a") } else { hashes };
         let hashes = hashes.rows::<(i64, Hex<B256>)>(tx).await?;
         for chain in hashes.chunk_by(|a, b| a.0 == b.0) {
             for portion in portions(tx, chain) {

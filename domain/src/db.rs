@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use futures::FutureExt;
-use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres, SqlitePool, Transaction};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{PgPool, SqlitePool};
 use tokio::sync::watch;
 
 use crate::clock::Clock;
@@ -20,20 +20,15 @@ use crate::id::{Id, IdKind, Ids};
 use crate::meanwhile::{self, Call};
 use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
-pub use crate::sql::{Conn, Server};
-use crate::sql::{Gathered, answered, sql};
+pub use crate::sql::Conn;
+pub(crate) use crate::sql::PONG;
+use crate::sql::{Gathered, Lender, Server, answered, pool, sql};
 use crate::{Error, Result, viewer};
 pub use signals::PUSHED;
 use signals::{News, Signals};
 
-/// A connection to a server that was idle for longer is pinged before use.
-const PROBED_AFTER: Duration = Duration::from_millis(100);
-/// The time limit for a ping, and for the begin and the end of a transaction. A dead connection costs this once and is then replaced.
-pub(crate) const PONG: Duration = Duration::from_secs(5);
 /// The time limit for the begin of a transaction: the wait for a connection, and one answer.
 const BEGUN: Duration = Duration::from_secs(15);
-/// The time limit for the ping before a connection is used. Several dead ones may be tried before a live one.
-const PROBE: Duration = Duration::from_secs(2);
 /// The time limit for a commit. A synchronous replica can be slow.
 const COMMITTED: Duration = Duration::from_secs(40);
 /// Timeout of a statement in an HTTP request.
@@ -48,6 +43,7 @@ const SQLITE_BEGIN_UNSYNCED: &str = "begin immediate";
 #[derive(Clone, Debug)]
 pub struct Db {
     pools: Pools,
+    lender: Lender,
     clock: Clock,
     ids: Ids,
     signals: Signals,
@@ -109,26 +105,23 @@ impl Db {
                 ("synchronous_commit", "on"),
                 ("jit", "off"),
             ]);
-            let pool = server_pool(connections_max).connect_with(options).await?;
-            let signals = Signals::shared(&pool);
-            return Ok(Self { pools: Pools::Postgres(pool), clock, ids, signals, _lock: None });
+            let pool = pool(connections_max).connect_with(options).await?;
+            let (lender, signals) = (Lender::default(), Signals::shared(&pool));
+            return Ok(Self { pools: Pools::Postgres(pool), lender, clock, ids, signals, _lock: None });
         }
         let sqlite::Opened { write, read, lock } = sqlite::open(url, connections_max).await?;
-        Ok(Self { pools: Pools::Sqlite { write, read }, clock, ids, signals: Signals::default(), _lock: lock })
+        let (lender, signals) = (Lender::default(), Signals::default());
+        Ok(Self { pools: Pools::Sqlite { write, read }, lender, clock, ids, signals, _lock: lock })
     }
 
     /// The same database for HTTP requests. On PostgreSQL they get their own connections with a shorter statement timeout than the
     /// engine's.
     pub fn for_requests(&self, connections_max: u32) -> Self {
-        let pools = match &self.pools {
-            Pools::Postgres(pool) => {
-                let options = pool.connect_options().as_ref().clone();
-                let options = options.options([("statement_timeout", REQUEST_STATEMENT_MILLISECONDS)]);
-                Pools::Postgres(server_pool(connections_max).connect_lazy_with(options))
-            }
-            sqlite @ Pools::Sqlite { .. } => sqlite.clone(),
-        };
-        Self { pools, ..self.clone() }
+        let Pools::Postgres(shared) = &self.pools else { return self.clone() };
+        let options = shared.connect_options().as_ref().clone();
+        let options = options.options([("statement_timeout", REQUEST_STATEMENT_MILLISECONDS)]);
+        let pools = Pools::Postgres(pool(connections_max).connect_lazy_with(options));
+        Self { pools, lender: Lender::of_requests(connections_max), ..self.clone() }
     }
 
     /// The pools, for the queue, which has its own statements.
@@ -182,7 +175,7 @@ impl Db {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
-            Pools::Postgres(pool) => Conn::Postgres(in_transaction(answered(BEGUN, pool.begin()).await?)),
+            Pools::Postgres(pool) => on_server(answered(BEGUN, self.lender.begin(pool, "begin".to_owned())).await?),
         };
         Ok(self.tx(conn))
     }
@@ -194,7 +187,7 @@ impl Db {
                 // The rows that an investor may see are a setting of a transaction.
                 Pools::Postgres(pool) if !viewer::is_limited() => {
                     meanwhile::at(Call::Begin).await;
-                    Ok(self.tx(Conn::Postgres(Server::Plain(answered(BEGUN, pool.acquire()).await?))))
+                    Ok(self.tx(on_server(answered(BEGUN, self.lender.lend(pool)).await?)))
                 }
                 _ => self.read_with("begin").await,
             }
@@ -211,10 +204,10 @@ impl Db {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
-            Pools::Postgres(pool) => Conn::Postgres(in_transaction(match viewer::begin(begin) {
-                Some(begin) => answered(BEGUN, pool.begin_with(AssertSqlSafe(begin))).await?,
-                None => answered(BEGUN, pool.begin_with(begin)).await?,
-            })),
+            Pools::Postgres(pool) => {
+                let begin = viewer::begin(begin).unwrap_or_else(|| begin.to_owned());
+                on_server(answered(BEGUN, self.lender.begin(pool, begin)).await?)
+            }
         };
         Ok(self.tx(conn))
     }
@@ -247,7 +240,10 @@ impl Db {
                 read.close().await;
                 write.close().await;
             }
-            Pools::Postgres(pool) => pool.close().await,
+            Pools::Postgres(pool) => {
+                self.lender.close();
+                pool.close().await;
+            }
         }
     }
 }
@@ -343,11 +339,10 @@ impl Tx {
         point::reach(points, When::Before).await?;
         match self.conn {
             Conn::Sqlite(transaction) => transaction.commit().await?,
-            Conn::Postgres(Server::Transaction(transaction, _)) => {
+            Conn::Postgres(server, _) => {
                 meanwhile::at(Call::Commit).await;
-                answered(COMMITTED, transaction.commit()).await?;
+                answered(COMMITTED, server.commit()).await?;
             }
-            Conn::Postgres(Server::Plain(_)) => {}
         }
         point::reach(points, When::After).await?;
         self.signals.tell(self.news);
@@ -365,26 +360,6 @@ pub fn expect_all_updated(rows: u64, expected: usize, what: &'static str, first:
     if rows == expected as u64 { Ok(()) } else { Err(Error::Stale { what, id: first.to_owned() }) }
 }
 
-const fn in_transaction(open: Transaction<'static, Postgres>) -> Server {
-    Server::Transaction(open, Gathered::none())
-}
-
-fn server_pool(connections_max: u32) -> PgPoolOptions {
-    PgPoolOptions::new()
-        .max_connections(connections_max)
-        .acquire_timeout(Duration::from_secs(10))
-        .test_before_acquire(false)
-        .before_acquire(|connection, about| {
-            Box::pin(async move {
-                // A connection that was in use a moment ago is alive; a ping would cost every transaction a round trip.
-                if about.idle_for > PROBED_AFTER {
-                    answered(PROBE, connection.ping()).await?;
-                }
-                Ok(true)
-            })
-        })
-        .after_release(|connection, _| {
-            // Otherwise a dead connection would keep its place in the pool until the network times out.
-            Box::pin(async move { answered(PONG, connection.ping()).await.map(|()| true) })
-        })
+const fn on_server(server: Server) -> Conn {
+    Conn::Postgres(server, Gathered::none())
 }

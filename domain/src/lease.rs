@@ -48,7 +48,7 @@ impl Holder {
              on conflict (name) do update
              set holder = excluded.holder, holder_key = excluded.holder_key, until = excluded.until
              where leases.holder = excluded.holder or leases.until < $5");
-        if matches!(tx.conn, Conn::Postgres(_)) {
+        if matches!(tx.conn, Conn::Postgres(..)) {
             take = take.push(
                 " or not exists (select 1 from pg_locks where locktype = 'advisory' and granted
                     and database = (select oid from pg_database where datname = current_database())

@@ -50,7 +50,7 @@ pub async fn applied_version(db: &Db) -> Result<Option<i64>> {
     // The two databases list their tables in different places.
     let exists = match tx.conn {
         Conn::Sqlite(_) => sql("select exists (select 1 from sqlite_master where name = 'muniment_migrations')"),
-        Conn::Postgres(_) => sql("select to_regclass('muniment_migrations') is not null"),
+        Conn::Postgres(..) => sql("select to_regclass('muniment_migrations') is not null"),
     };
     if !exists.scalar::<bool>(&mut tx).await? {
         return Ok(None);

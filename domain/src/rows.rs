@@ -10,7 +10,7 @@ const ARRAY_MAX: usize = 1_000;
 /// Cuts rows into portions for one statement each. On SQLite their sizes are 64, 32, 16 … 1: so there are few statement texts, and a
 /// connection keeps each of them prepared.
 pub fn portions<'a, T>(conn: &Conn, rows: &'a [T]) -> impl Iterator<Item = &'a [T]> + use<'a, T> {
-    let has_arrays = matches!(conn, Conn::Postgres(_));
+    let has_arrays = matches!(conn, Conn::Postgres(..));
     let mut rest = rows;
     std::iter::from_fn(move || {
         let (portion, behind) = rest.split_at(size(has_arrays, rest.len())?);

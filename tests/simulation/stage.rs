@@ -8,7 +8,7 @@ use chrono::{DateTime, Utc};
 use muniment_activities::config::Profile;
 use muniment_activities::signer::Signer;
 use muniment_domain::clock::Clock;
-use muniment_domain::db::{Conn, Db, Pools, Server, Tx};
+use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::id::{Ids, of};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
@@ -76,8 +76,7 @@ impl Stage {
         statement.execute(&mut tx).await.expect("a write");
         match tx.conn {
             Conn::Sqlite(open) => open.commit().await,
-            Conn::Postgres(Server::Transaction(open, _)) => open.commit().await,
-            Conn::Postgres(Server::Plain(_)) => Ok(()),
+            Conn::Postgres(open, _) => open.commit().await,
         }
         .expect("a commit");
     }

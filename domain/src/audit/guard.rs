@@ -20,7 +20,7 @@ pub(crate) async fn create_triggers(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match tx.conn {
         Conn::Sqlite(_) => raise_on_sqlite(&mut tx).await?,
-        Conn::Postgres(_) => raise_on_postgres(&mut tx).await?,
+        Conn::Postgres(..) => raise_on_postgres(&mut tx).await?,
     }
     tx.commit(Point::Housekeeping).await
 }

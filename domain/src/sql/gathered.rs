@@ -5,7 +5,7 @@ use futures::FutureExt;
 use sqlx::Row as _;
 
 use super::batch::{MARK, shifted};
-use super::{Conn, Server, Sql, sql};
+use super::{Conn, Sql, sql};
 use crate::{Error, Result};
 
 /// The writes of one statement. A commit of the engine has fewer; without a limit the texts of a long transaction would have no end.
@@ -63,25 +63,27 @@ impl Conn {
     /// whether they did so before.
     pub(crate) const fn gather(&mut self, gathers: bool) -> bool {
         match self {
-            Self::Postgres(Server::Transaction(_, gathered)) => std::mem::replace(&mut gathered.gathers, gathers),
+            Self::Postgres(server, gathered) if server.is_in_transaction() => {
+                std::mem::replace(&mut gathered.gathers, gathers)
+            }
             _ => false,
         }
     }
 
     /// Drops the writes that wait.
     pub(crate) fn drop_gathered(&mut self) {
-        if let Self::Postgres(Server::Transaction(_, gathered)) = self {
+        if let Self::Postgres(_, gathered) = self {
             gathered.waiting.clear();
         }
     }
 
     /// Runs a write, or lets it wait.
     async fn write(&mut self, write: Sql, guard: Option<Guard>) -> Result<()> {
-        let waits = matches!(self, Self::Postgres(Server::Transaction(_, Gathered { gathers: true, .. })));
+        let waits = matches!(self, Self::Postgres(_, Gathered { gathers: true, .. }));
         if !waits || self.clashes(&write.text) {
             self.flush().await?;
         }
-        if let Self::Postgres(Server::Transaction(_, gathered)) = self
+        if let Self::Postgres(_, gathered) = self
             && waits
         {
             gathered.waiting.push(Waiting { write, guard });
@@ -94,7 +96,7 @@ impl Conn {
     /// Whether a write cannot wait with the others: there are enough; or it may touch a row that one of them changes, which one statement
     /// cannot do twice; or it is an insert that cannot be made to depend on their guards.
     fn clashes(&self, text: &str) -> bool {
-        let Self::Postgres(Server::Transaction(_, gathered)) = self else { return false };
+        let Self::Postgres(_, gathered) = self else { return false };
         let is_insert = text.starts_with("insert ");
         let changes = |waiting: &Waiting| !is_lock(&waiting.write.text) && target(&waiting.write.text) == target(text);
         let is_guarded = || gathered.waiting.iter().any(|waiting| waiting.guard.is_some());
@@ -105,8 +107,7 @@ impl Conn {
 
     /// Runs the writes that wait. If the guard of one of them fails, the caller must not commit.
     pub(crate) async fn flush(&mut self) -> Result<()> {
-        let Self::Postgres(server) = self else { return Ok(()) };
-        let Server::Transaction(_, gathered) = server else { return Ok(()) };
+        let Self::Postgres(server, gathered) = self else { return Ok(()) };
         let mut waiting = std::mem::take(&mut gathered.waiting);
         if waiting.len() < 2 {
             let Some(Waiting { write, guard }) = waiting.pop() else { return Ok(()) };

@@ -12,6 +12,7 @@ mod batch;
 mod change;
 mod columns;
 mod gathered;
+mod server;
 mod value;
 
 #[cfg(test)]
@@ -19,11 +20,9 @@ mod tests;
 
 use std::borrow::Cow;
 use std::fmt::{Display, Write};
-use std::ops::{Deref, DerefMut};
 
 use futures::FutureExt;
-use sqlx::pool::PoolConnection;
-use sqlx::postgres::{PgArguments, PgConnection, PgRow};
+use sqlx::postgres::{PgArguments, PgRow};
 use sqlx::query::Query;
 use sqlx::sqlite::{SqliteArguments, SqliteRow};
 use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
@@ -35,42 +34,16 @@ pub use answer::answered;
 use batch::{Batch, BatchKind};
 pub use change::{Change, insert_into, update_table};
 pub use gathered::Gathered;
+pub use server::Server;
+pub(crate) use server::{Lender, PONG, pool};
 pub use value::{Bind, ToSql, Value};
 
 /// The connection of one engine.
 pub enum Conn {
     /// SQLite's, in a transaction.
     Sqlite(Transaction<'static, Sqlite>),
-    /// PostgreSQL's.
-    Postgres(Server),
-}
-
-/// A connection to a PostgreSQL server.
-pub enum Server {
-    /// In a transaction, with the writes that wait to be run together.
-    Transaction(Transaction<'static, Postgres>, Gathered),
-    /// For reads: each statement sees the latest commits, as in a transaction, and saves its begin and its end.
-    Plain(PoolConnection<Postgres>),
-}
-
-impl Deref for Server {
-    type Target = PgConnection;
-
-    fn deref(&self) -> &PgConnection {
-        match self {
-            Self::Transaction(transaction, _) => transaction,
-            Self::Plain(connection) => connection,
-        }
-    }
-}
-
-impl DerefMut for Server {
-    fn deref_mut(&mut self) -> &mut PgConnection {
-        match self {
-            Self::Transaction(transaction, _) => transaction,
-            Self::Plain(connection) => connection,
-        }
-    }
+    /// PostgreSQL's, with the writes that wait to be run together.
+    Postgres(Server, Gathered),
 }
 
 /// A statement and the values of its placeholders `$1`, `$2` and so on.
@@ -151,7 +124,7 @@ impl Sql {
 
     /// Locks the rows until the commit: a parallel transaction waits for it. A transaction that writes to SQLite has it for itself.
     pub fn lock(self, conn: &Conn) -> Self {
-        if matches!(conn, Conn::Postgres(_)) { self.push(" for no key update") } else { self }
+        if matches!(conn, Conn::Postgres(..)) { self.push(" for no key update") } else { self }
     }
 
     /// Adds the elements of a set behind `in (`.
@@ -239,9 +212,11 @@ impl Sql {
     async fn run(self, conn: &mut Conn) -> Result<u64> {
         Ok(match conn {
             Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
-            Conn::Postgres(conn) => {
+            Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
-                answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?.rows_affected()
+                let done = answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?;
+                conn.rest();
+                done.rows_affected()
             }
         })
     }
@@ -253,10 +228,12 @@ impl Sql {
         conn.flush().await?;
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
-            Conn::Postgres(conn) => {
+            Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;
-                ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?)
+                let rows = answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?;
+                conn.rest();
+                ByEngine::Postgres(rows)
             }
         })
     }
@@ -265,10 +242,12 @@ impl Sql {
         conn.flush().await?;
         Ok(match conn {
             Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
-            Conn::Postgres(conn) => {
+            Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;
-                ByEngine::Postgres(answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?)
+                let row = answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?;
+                conn.rest();
+                ByEngine::Postgres(row)
             }
         })
     }
@@ -276,7 +255,9 @@ impl Sql {
     /// The only row of a server's answer.
     async fn only_row(self, server: &mut Server) -> Result<PgRow> {
         meanwhile::at(Call::Statement).await;
-        Ok(answered(ANSWER, self.for_postgres()?.fetch_one(&mut **server)).await?)
+        let row = answered(ANSWER, self.for_postgres()?.fetch_one(&mut **server)).await?;
+        server.rest();
+        Ok(row)
     }
 
     fn for_sqlite(mut self) -> Result<Query<'static, Sqlite, SqliteArguments>> {

@@ -154,7 +154,7 @@ async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, a
         Conn::Sqlite(conn) => {
             apalis_sqlite::queries::push_tasks(&mut **conn, queue, &tasks).await.map_err(|e| queue_failed(&e))
         }
-        Conn::Postgres(conn) => {
+        Conn::Postgres(conn, _) => {
             apalis_postgres::queries::push_tasks(&mut **conn, queue, tasks).await.map_err(|e| queue_failed(&e))
         }
     }

@@ -39,7 +39,7 @@ pub async fn waiting(tx: &mut Tx) -> Result<Vec<Waiting>> {
     // apalis stores its times differently in each database.
     let first = match tx.conn {
         Conn::Sqlite(_) => "min(run_at), min(id)",
-        Conn::Postgres(_) => "cast(extract(epoch from min(run_at)) as bigint), min(id)",
+        Conn::Postgres(..) => "cast(extract(epoch from min(run_at)) as bigint), min(id)",
     };
     let rows = sql("select job_type, status, count(*), ")
         .push(first)
@@ -70,7 +70,7 @@ fn pushed_at(id: &str) -> Option<DateTime<Utc>> {
 pub async fn workers(tx: &mut Tx) -> Result<Vec<Worker>> {
     let (workers, seen) = match tx.conn {
         Conn::Sqlite(_) => ("Workers", "last_seen"),
-        Conn::Postgres(_) => ("apalis.workers", "cast(extract(epoch from last_seen) as bigint)"),
+        Conn::Postgres(..) => ("apalis.workers", "cast(extract(epoch from last_seen) as bigint)"),
     };
     let rows = sql("select id, worker_type, ")
         .push(seen)

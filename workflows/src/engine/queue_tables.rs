@@ -34,7 +34,7 @@ pub async fn migrate(db: &Db) -> Result<()> {
 pub fn jobs(conn: &Conn) -> &'static str {
     match conn {
         Conn::Sqlite(_) => "Jobs",
-        Conn::Postgres(_) => "apalis.jobs",
+        Conn::Postgres(..) => "apalis.jobs",
     }
 }
 

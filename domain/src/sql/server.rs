@@ -1,0 +1,235 @@
+//! Connections to a PostgreSQL server. Those for requests are kept after use for a moment: the pool asks the server twice whenever one is
+//! returned, and a request uses two.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Duration;
+
+use sqlx::pool::PoolConnection;
+use sqlx::postgres::{PgConnection, PgPoolOptions};
+use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::{Instant, sleep, timeout};
+
+use super::answer::answered;
+
+/// The time limit for a ping, and for the end of a transaction. A dead connection costs this once and is then replaced.
+pub(crate) const PONG: Duration = Duration::from_secs(5);
+/// A connection that was idle for longer is pinged before use.
+const PROBED_AFTER: Duration = Duration::from_millis(100);
+/// The time limit for the ping before a connection is used. Several dead ones may be tried before a live one.
+const PROBE: Duration = Duration::from_secs(2);
+/// The time limit for the wait for a connection.
+const FREE: Duration = Duration::from_secs(10);
+/// How long a connection is kept after its last use, at most twice.
+const KEPT: Duration = Duration::from_secs(1);
+/// After this time in use, and kept in between, a connection goes back to the pool, which may replace it.
+const LENT: Duration = Duration::from_secs(60);
+
+/// Lends the connections of a pool. Those of the engine go back to the pool at once, which they share with the queue.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Lender(Option<Arc<KeptConnections>>);
+
+#[derive(Debug)]
+struct KeptConnections {
+    /// As many as the pool has, so that the pool has one whenever none is kept.
+    permits: Arc<Semaphore>,
+    idle: Mutex<Idles>,
+}
+
+#[derive(Debug, Default)]
+struct Idles {
+    /// The one that was used last is the next to be used.
+    connections: Vec<Idle>,
+    /// Whether a task gives back those that nobody uses.
+    is_watched: bool,
+}
+
+#[derive(Debug)]
+struct Idle {
+    connection: PoolConnection<Postgres>,
+    lent_at: Instant,
+    since: Instant,
+}
+
+/// Where a connection is kept, and the permit to have one.
+type Home = (Weak<KeptConnections>, OwnedSemaphorePermit);
+
+/// A connection to a server, in a transaction or for single statements.
+pub struct Server {
+    connection: Option<PoolConnection<Postgres>>,
+    home: Option<Home>,
+    lent_at: Instant,
+    in_transaction: bool,
+    /// Whether the last statement was answered. Otherwise its answer may still come.
+    rests: bool,
+}
+
+impl Lender {
+    /// For requests, which have a pool of their own with this many connections.
+    pub fn of_requests(connections_max: u32) -> Self {
+        let permits = Arc::new(Semaphore::new(usize::try_from(connections_max).unwrap_or(1).max(1)));
+        Self(Some(Arc::new(KeptConnections { permits, idle: Mutex::default() })))
+    }
+
+    /// A connection for single statements.
+    pub async fn lend(&self, pool: &PgPool) -> sqlx::Result<Server> {
+        let Some(kept) = &self.0 else { return Ok(Server::of(pool.acquire().await?, None, Instant::now())) };
+        let permit = timeout(FREE, kept.permits.clone().acquire_owned()).await;
+        let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
+        let home = Some((Arc::downgrade(kept), permit));
+        while let Some(Idle { mut connection, lent_at, since }) = kept.take() {
+            if since.elapsed() > PROBED_AFTER && answered(PROBE, connection.ping()).await.is_err() {
+                // Out of the pool and not closed: nobody may answer at its other end.
+                drop(connection.detach());
+                continue;
+            }
+            return Ok(Server::of(connection, home, lent_at));
+        }
+        Ok(Server::of(pool.acquire().await?, home, Instant::now()))
+    }
+
+    /// A connection in a transaction.
+    pub async fn begin(&self, pool: &PgPool, begin: String) -> sqlx::Result<Server> {
+        let mut server = self.lend(pool).await?;
+        server.in_transaction = true;
+        sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *server).await?;
+        server.rest();
+        Ok(server)
+    }
+
+    /// Gives all connections back to the pool, from now on at once.
+    pub fn close(&self) {
+        if let Some(kept) = &self.0 {
+            kept.permits.close();
+            kept.idle().connections.clear();
+        }
+    }
+}
+
+impl KeptConnections {
+    fn take(&self) -> Option<Idle> {
+        self.idle().connections.pop()
+    }
+
+    fn keep(self: &Arc<Self>, connection: PoolConnection<Postgres>, lent_at: Instant) {
+        let mut idle = self.idle();
+        if self.permits.is_closed() {
+            return;
+        }
+        idle.connections.push(Idle { connection, lent_at, since: Instant::now() });
+        if !std::mem::replace(&mut idle.is_watched, true) {
+            tokio::spawn(give_back(Arc::downgrade(self)));
+        }
+    }
+
+    fn idle(&self) -> MutexGuard<'_, Idles> {
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Gives connections that nobody needs any more back to the pool, until none is kept.
+async fn give_back(kept: Weak<KeptConnections>) {
+    loop {
+        sleep(KEPT).await;
+        let Some(kept) = kept.upgrade() else { return };
+        let mut idle = kept.idle();
+        idle.connections.retain(|one| one.since.elapsed() < KEPT);
+        idle.is_watched = !idle.connections.is_empty();
+        if !idle.is_watched {
+            return;
+        }
+    }
+}
+
+impl Server {
+    fn of(connection: PoolConnection<Postgres>, home: Option<Home>, lent_at: Instant) -> Self {
+        Self { connection: Some(connection), home, lent_at, in_transaction: false, rests: true }
+    }
+
+    /// Whether it is in a transaction.
+    pub(crate) const fn is_in_transaction(&self) -> bool {
+        self.in_transaction
+    }
+
+    /// A statement was answered.
+    pub(crate) const fn rest(&mut self) {
+        self.rests = true;
+    }
+
+    /// Commits, if it is in a transaction.
+    pub async fn commit(mut self) -> sqlx::Result<()> {
+        if self.in_transaction {
+            sqlx::raw_sql("commit").execute(&mut *self).await?;
+            self.in_transaction = false;
+            self.rest();
+        }
+        Ok(())
+    }
+}
+
+impl Deref for Server {
+    type Target = PgConnection;
+
+    fn deref(&self) -> &PgConnection {
+        self.connection.as_ref().expect("it is taken only when it is dropped")
+    }
+}
+
+impl DerefMut for Server {
+    fn deref_mut(&mut self) -> &mut PgConnection {
+        self.rests = false;
+        self.connection.as_mut().expect("it is taken only when it is dropped")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let Some(mut connection) = self.connection.take() else { return };
+        let (home, lent_at) = (self.home.take(), self.lent_at);
+        if !self.in_transaction {
+            if self.rests {
+                end(home, connection, lent_at);
+            }
+            return;
+        }
+        tokio::spawn(async move {
+            let rolled_back = answered(PONG, sqlx::raw_sql("rollback").execute(&mut *connection)).await;
+            match rolled_back {
+                Ok(_) => end(home, connection, lent_at),
+                Err(_) => drop(connection.detach()),
+            }
+        });
+    }
+}
+
+/// Keeps a connection that is ready for its next use, or gives it back to the pool.
+fn end(home: Option<Home>, connection: PoolConnection<Postgres>, lent_at: Instant) {
+    if let Some((kept, _permit)) = home
+        && lent_at.elapsed() < LENT
+        && let Some(kept) = kept.upgrade()
+    {
+        kept.keep(connection, lent_at);
+    }
+}
+
+/// A pool of connections.
+pub(crate) fn pool(connections_max: u32) -> PgPoolOptions {
+    PgPoolOptions::new()
+        .max_connections(connections_max)
+        .acquire_timeout(FREE)
+        .test_before_acquire(false)
+        .before_acquire(|connection, about| {
+            Box::pin(async move {
+                // A connection that was in use a moment ago is alive; a ping would cost every transaction a round trip.
+                if about.idle_for > PROBED_AFTER {
+                    answered(PROBE, connection.ping()).await?;
+                }
+                Ok(true)
+            })
+        })
+        .after_release(|connection, _| {
+            // Otherwise a dead connection would keep its place in the pool until the network times out.
+            Box::pin(async move { answered(PONG, connection.ping()).await.map(|()| true) })
+        })
+}
