@@ -7,7 +7,7 @@ use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::OperationId;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
-use muniment_domain::{Error, operation};
+use muniment_domain::{Code, Error, operation};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 use world::{Database, Engine, on_both_databases};
@@ -205,6 +205,27 @@ on_both_databases! {
             assert_eq!(numbers(&mut tx).await, [("a".to_owned(), 0)]);
             assert_eq!(sql("select count(*) from parts").scalar::<i64>(&mut tx).await.unwrap(), 0);
         }
+    }
+
+    async fn a_gathered_row_that_exists_already_refuses_the_request_with_the_reason_given(database: Database) {
+        let db = with_tables(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        add(&mut tx, "a").await;
+        tx.commit(Point::Housekeeping).await.unwrap();
+        let written = async {
+            let mut tx = db.begin().await?;
+            tx.gather_writes();
+            let rows = sql("insert into things (id, number)").values(["b", "a"], |id| (id, 0_i64));
+            let refusal = Error::refused(Code::OperationInProgress, "one of them is there");
+            rows.push(" on conflict do nothing").write_or(&mut tx, 2, refusal).await?;
+            sql("insert into parts (id, thing)").values(["p"], |id| (id, "a")).write(&mut tx).await?;
+            tx.commit(Point::Housekeeping).await
+        };
+        let failed = written.await.unwrap_err();
+        assert!(matches!(&failed, Error::Refused { code: Code::OperationInProgress, .. }), "{failed:?}");
+        let mut tx = db.read().await.unwrap();
+        assert_eq!(numbers(&mut tx).await, [("a".to_owned(), 0)]);
+        assert_eq!(sql("select count(*) from parts").scalar::<i64>(&mut tx).await.unwrap(), 0);
     }
 
     async fn a_savepoint_takes_gathered_writes_back(database: Database) {

@@ -4,7 +4,8 @@ use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::id::OfferingId;
+use crate::id::{OfferingId, OperationId};
+use crate::operation::Status;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
@@ -129,25 +130,40 @@ pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) ->
 
 /// The configured contract of a kind of which a chain has one, such as the factory.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
-    Ok(configured(tx, chain_id, kind).await?.0)
-}
-
-/// The factory, and the implementation that all its tokens are clones of, if known.
-pub async fn factory(tx: &mut Tx, chain_id: i64) -> Result<(Address, Option<Address>)> {
-    configured(tx, chain_id, Kind::Factory).await
-}
-
-async fn configured(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<(Address, Option<Address>)> {
-    sql("select address, implementation from contracts where chain_id = $1 and kind = $2
+    sql("select address from contracts where chain_id = $1 and kind = $2
          order by configured_at desc nulls last, created_at desc limit 1")
     .bind((chain_id, kind))
-    .optional::<(Hex<Address>, Option<Hex<Address>>)>(tx)
+    .optional_scalar::<Hex<Address>>(tx)
     .await?
-    .map(|(address, implementation)| (address.0, implementation.map(|code| code.0)))
-    .ok_or_else(|| {
-        Error::refused(
-            Code::ContractMissing,
-            format!("Chain {chain_id} has no known {kind}. Configure it and restart."),
-        )
-    })
+    .map(|address| address.0)
+    .ok_or_else(|| missing(chain_id, kind))
+}
+
+/// Where a token is deployed.
+#[derive(Debug)]
+pub struct Deployer {
+    /// The factory.
+    pub factory: Address,
+    /// The implementation that all its tokens are clones of, if known.
+    pub implementation: Option<Address>,
+    /// The unfinished operation with the live key that was asked for.
+    pub live: Option<(OperationId, Status)>,
+}
+
+/// The factory of a chain, and the unfinished operation with this live key.
+pub async fn deployer(tx: &mut Tx, chain_id: i64, live_key: &str) -> Result<Deployer> {
+    type Row = (Hex<Address>, Option<Hex<Address>>, Option<OperationId>, Option<Status>);
+    let row = sql("select c.address, c.implementation, o.id, o.status
+        from (select address, implementation from contracts where chain_id = $1 and kind = $2
+              order by configured_at desc nulls last, created_at desc limit 1) c
+            left join operations o on o.live_key = $3")
+    .bind((chain_id, Kind::Factory, live_key))
+    .optional::<Row>(tx)
+    .await?;
+    let (factory, implementation, id, status) = row.ok_or_else(|| missing(chain_id, Kind::Factory))?;
+    Ok(Deployer { factory: factory.0, implementation: implementation.map(|code| code.0), live: id.zip(status) })
+}
+
+fn missing(chain_id: i64, kind: Kind) -> Error {
+    Error::refused(Code::ContractMissing, format!("Chain {chain_id} has no known {kind}. Configure it and restart."))
 }

@@ -285,6 +285,11 @@ impl Tx {
         self.conn.gather(true)
     }
 
+    /// Runs the gathered writes, so that a guard of theirs that fails is told here.
+    pub async fn run_writes(&mut self) -> Result<()> {
+        self.conn.flush().await
+    }
+
     /// Runs the gathered writes, and gathers no more.
     pub(crate) async fn run_gathered(&mut self) -> Result<()> {
         self.conn.flush().await?;

@@ -31,26 +31,18 @@ pub async fn insert(tx: &mut Tx, operation_id: &OperationId, subject_type: &str,
     insert_all(tx, subject_type, &items).await
 }
 
-/// Stores the items of several operations.
+/// Stores the items of several operations. In a transaction that gathers its writes it may be refused later.
 pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&OperationId, &Item)]) -> Result<()> {
     for portion in portions(tx, items) {
-        let rows = sql("insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity,
+        let detail = format!("Some of these {subject_type}s are in another unfinished operation.");
+        sql("insert into operation_items (operation_id, subject_type, subject_id, wallet_address, quantity,
                 live)")
         .values(portion, |(operation_id, item)| {
             (*operation_id, subject_type, &item.subject_id, item.wallet_address, item.quantity, true)
         })
         .push(" on conflict do nothing")
-        .execute(tx)
+        .write_or(tx, portion.len(), Error::refused(Code::OperationInProgress, detail))
         .await?;
-        if rows != portion.len() as u64 {
-            return Err(Error::refused(
-                Code::OperationInProgress,
-                format!(
-                    "{} of these {subject_type}s are in another unfinished operation.",
-                    portion.len() as u64 - rows
-                ),
-            ));
-        }
     }
     Ok(())
 }

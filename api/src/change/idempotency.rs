@@ -94,19 +94,27 @@ async fn carry_out<'a>(
             let response = replayed(&answer);
             return Ok((answer, response));
         }
-        let (tx, answer, point) = match attempt(tx).await {
-            Ok(Some(done)) => done,
+        let refused = match attempt(tx).await {
             // A row changed since it was read: everything is read again.
             Ok(None) => continue,
+            // Guards of the last writes can refuse it, too.
+            Ok(Some((tx, answer, point))) => match commit(app, tx, sent, &answer, point).await {
+                Ok(true) => {
+                    let response = response(&answer);
+                    return Ok((answer, response));
+                }
+                Ok(false) => continue,
+                Err(problem) => problem,
+            },
             Err(problem) if decides && is_passing(&problem) => continue,
-            Err(problem) if !key.is_named() => return Err(problem),
-            // A refusal by the rules is an answer too. Nothing that was written before it stays.
-            Err(problem) => {
-                let answer = refusal(app, sent, problem)?;
-                (app.db.begin().await?, answer, Point::Accept)
-            }
+            Err(problem) => problem,
         };
-        if commit(app, tx, sent, &answer, point).await? {
+        if !key.is_named() {
+            return Err(refused);
+        }
+        // A refusal by the rules is an answer too. Nothing that was written before it stays.
+        let answer = refusal(app, sent, refused)?;
+        if commit(app, app.db.begin().await?, sent, &answer, Point::Accept).await? {
             let response = response(&answer);
             return Ok((answer, response));
         }

@@ -1,7 +1,5 @@
 //! Stores a new operation with its steps and the first entry of its history.
 
-use std::collections::HashMap;
-
 use alloy_primitives::{Address, B256};
 use chrono::Duration;
 use sqlx::types::Json;
@@ -54,25 +52,29 @@ pub struct NewStep {
 
 /// Stores an operation with its steps. It is refused, and nothing is written, if a live operation has the same key.
 pub async fn insert(tx: &mut Tx, new: NewOperation) -> Result<Operation> {
-    let mut inserted = insert_all(tx, &[new]).await?;
+    let mut inserted = insert_all(tx, vec![new]).await?;
     inserted.pop().ok_or_else(|| Error::Stale { what: "operation", id: "new".to_owned() })
 }
 
-/// Stores operations with their steps, in order. If one of them is refused, the caller must not commit.
-pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operation>> {
-    let named: Vec<(OperationId, &NewOperation)> = all.iter().map(|new| (tx.new_id(), new)).collect();
-    let mut inserted = Vec::with_capacity(all.len());
-    for portion in portions(tx, &named) {
-        inserted.extend(insert_rows(tx, portion).await?);
+/// Stores operations with their steps, in order. If one of them is refused, the caller must not commit; a transaction that gathers its
+/// writes may be told later.
+pub async fn insert_all(tx: &mut Tx, all: Vec<NewOperation>) -> Result<Vec<Operation>> {
+    let (mut operations, mut steps) = (Vec::with_capacity(all.len()), Vec::with_capacity(all.len()));
+    for new in all {
+        let (operation, of_it) = accepted(tx, new);
+        steps.extend(
+            (0i64..).zip(of_it).map(|(position, step)| (operation.id.clone(), operation.chain_id, position, step)),
+        );
+        operations.push(operation);
     }
     let gathers = tx.gather_writes();
-    let steps: Vec<(&OperationId, i64, i64, &NewStep)> = named.iter().flat_map(steps_of).collect();
+    insert_rows(tx, &operations).await?;
     for portion in portions(tx, &steps) {
         sql("insert into operation_steps (operation_id, position, name, target, calldata, op_number, payload_hash,
                  state, chain_id)")
         .values(portion, |(id, chain_id, position, step)| {
             (
-                *id,
+                id,
                 *position,
                 step.name,
                 Hex(step.target),
@@ -86,66 +88,99 @@ pub async fn insert_all(tx: &mut Tx, all: &[NewOperation]) -> Result<Vec<Operati
         .write(tx)
         .await?;
     }
-    let accepted = |op| Line { op, from: None, actor: &op.requested_by, reason: "accepted".to_owned() };
-    record_all(tx, &inserted.iter().map(accepted).collect::<Vec<_>>()).await?;
+    let line = |op| Line { op, from: None, actor: &op.requested_by, reason: "accepted".to_owned() };
+    record_all(tx, &operations.iter().map(line).collect::<Vec<_>>()).await?;
     if !gathers {
         tx.run_gathered().await?;
     }
-    Ok(inserted)
+    Ok(operations)
 }
 
-fn steps_of<'a>(
-    named: &'a (OperationId, &'a NewOperation),
-) -> impl Iterator<Item = (&'a OperationId, i64, i64, &'a NewStep)> {
-    let (id, new) = named;
-    (0i64..).zip(&new.steps).map(move |(position, step)| (id, new.chain_id, position, step))
+/// The row of a requested operation, and its steps.
+fn accepted(tx: &Tx, new: NewOperation) -> (Operation, Vec<NewStep>) {
+    let now = tx.now();
+    let payload = canonical::with_checksums(new.payload);
+    let (batch_id, batch_index) = new.batch.map_or((None, 0), |(id, index)| (Some(id), index));
+    let operation = Operation {
+        id: tx.new_id(),
+        kind: new.kind,
+        status: Status::Pending,
+        resolution: None,
+        subject_type: new.subject_type.to_owned(),
+        subject_id: new.subject_id,
+        offering_id: new.offering_id,
+        batch_id,
+        batch_index,
+        chain_id: new.chain_id,
+        lane_id: new.lane_id,
+        payload_sha256: payload_sha256(&payload),
+        payload: Json(payload),
+        live_key: new.live_key,
+        cycle: 1,
+        faults: 0,
+        next_action_at: Some(now + Duration::seconds(WAKE_AGAIN_SECONDS)),
+        blocked_reason: None,
+        error_stage: None,
+        error_code: None,
+        error_message: None,
+        error_data: None,
+        suggested_action: None,
+        tx_hash: None,
+        requested_by: new.requested_by,
+        request_id: new.request_id,
+        idempotency_key: new.idempotency_key,
+        max_fee_per_gas: None,
+        version: 1,
+        created_at: now,
+        submitted_at: None,
+        confirmed_at: None,
+        failed_at: None,
+        updated_at: now,
+    };
+    (operation, new.steps)
 }
 
-async fn insert_rows(tx: &mut Tx, portion: &[(OperationId, &NewOperation)]) -> Result<Vec<Operation>> {
-    let (now, act_until) = (tx.now(), tx.now() + Duration::seconds(WAKE_AGAIN_SECONDS));
-    let rows = sql("insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id,
+async fn insert_rows(tx: &mut Tx, operations: &[Operation]) -> Result<()> {
+    for portion in portions(tx, operations) {
+        sql("insert into operations (id, kind, status, subject_type, subject_id, offering_id, batch_id,
             batch_index, chain_id, lane_id, payload, payload_sha256, live_key, cycle, faults, next_action_at,
             requested_by, request_id, idempotency_key, version, created_at, updated_at)")
-    .values(portion, |(id, new)| {
-        let payload = canonical::with_checksums(new.payload.clone());
-        let sha256 = payload_sha256(&payload);
-        let (batch_id, batch_index) = new.batch.as_ref().map_or((None, 0), |(id, index)| (Some(id), *index));
-        (
-            id,
-            new.kind,
-            Status::Pending,
-            new.subject_type,
-            &new.subject_id,
-            &new.offering_id,
-            batch_id,
-            batch_index,
-            new.chain_id,
-            &new.lane_id,
-            Json(payload),
-            sha256,
-            &new.live_key,
-            1,
-            0,
-            act_until,
-            &new.requested_by,
-            &new.request_id,
-            &new.idempotency_key,
-            1,
-            now,
-            now,
-        )
-    })
-    .push(" on conflict do nothing returning *")
-    .rows::<Operation>(tx)
-    .await?;
-    // A row that the unique live key refused is missing from the result.
-    let mut rows: HashMap<OperationId, Operation> = rows.into_iter().map(|op| (op.id.clone(), op)).collect();
-    let row = |(id, new): &(OperationId, &NewOperation)| rows.remove(id).ok_or_else(|| in_progress(new));
-    portion.iter().map(row).collect()
+        .values(portion, |op| {
+            (
+                &op.id,
+                op.kind,
+                op.status,
+                &op.subject_type,
+                &op.subject_id,
+                &op.offering_id,
+                &op.batch_id,
+                op.batch_index,
+                op.chain_id,
+                &op.lane_id,
+                &op.payload,
+                &op.payload_sha256,
+                &op.live_key,
+                op.cycle,
+                op.faults,
+                op.next_action_at,
+                &op.requested_by,
+                &op.request_id,
+                &op.idempotency_key,
+                op.version,
+                op.created_at,
+                op.updated_at,
+            )
+        })
+        // The unique live key refuses a row.
+        .push(" on conflict do nothing")
+        .write_or(tx, portion.len(), in_progress(portion))
+        .await?;
+    }
+    Ok(())
 }
 
-fn in_progress(new: &NewOperation) -> Error {
-    let live = new.live_key.as_deref().unwrap_or_default();
+fn in_progress(operations: &[Operation]) -> Error {
+    let live = operations.iter().find_map(|op| op.live_key.as_deref()).unwrap_or_default();
     Error::refused(Code::OperationInProgress, format!("An operation on {live} is not finished."))
 }
 

@@ -31,17 +31,16 @@ struct Waiting {
     guard: Option<Guard>,
 }
 
-/// The rows that a write must change. If they are others, somebody else changed them first.
+/// The rows that a write must change, and the error if they are others.
 #[derive(Debug)]
 struct Guard {
     rows: usize,
-    what: &'static str,
-    id: String,
+    otherwise: Error,
 }
 
 impl Guard {
     fn check(self, rows: u64) -> Result<()> {
-        if rows == self.rows as u64 { Ok(()) } else { Err(Error::Stale { what: self.what, id: self.id }) }
+        if rows == self.rows as u64 { Ok(()) } else { Err(self.otherwise) }
     }
 }
 
@@ -54,7 +53,13 @@ impl Sql {
     /// Runs a guarded write of this many rows. If it changes fewer, the caller must read again; the error has the first id. In a
     /// transaction that gathers its writes it may run, and fail, later.
     pub async fn write_exactly(self, conn: &mut Conn, rows: usize, what: &'static str, first: &str) -> Result<()> {
-        conn.write(self, Some(Guard { rows, what, id: first.to_owned() })).boxed().await
+        self.write_or(conn, rows, Error::Stale { what, id: first.to_owned() }).await
+    }
+
+    /// Runs a guarded write of this many rows. If it changes fewer, the request fails with this error. In a transaction that gathers its
+    /// writes it may run, and fail, later.
+    pub async fn write_or(self, conn: &mut Conn, rows: usize, otherwise: Error) -> Result<()> {
+        conn.write(self, Some(Guard { rows, otherwise })).boxed().await
     }
 }
 
@@ -176,7 +181,7 @@ mod tests {
         let lock = sql("select id from a where id = $1 for update").bind("0");
         let one = sql("update a set x = $2 where id = $1").bind(("1", "2"));
         let two = sql("insert into b (y)").values(["3"], |y| y);
-        let guard = Some(Guard { rows: 1, what: "a", id: "1".to_owned() });
+        let guard = Some(Guard { rows: 1, otherwise: Error::Stale { what: "a", id: "1".to_owned() } });
         let waiting = [(lock, None), (one, guard), (two, None)].map(|(write, guard)| Waiting { write, guard });
         let (all, guards) = together(waiting.into());
         assert_eq!(

@@ -140,20 +140,21 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &OfferingId, ids: &[Subscri
     Ok(found)
 }
 
-/// Stores the results of the rules for each subscription of these operations. A later mint replaces them.
-pub async fn store_mint_checks(tx: &mut Tx, operation_ids: &[&OperationId], checks: &Value) -> Result<()> {
+/// Stores the results of the rules for these subscriptions. A later mint replaces them.
+pub async fn store_mint_checks(tx: &mut Tx, subscription_ids: &[&str], checks: &Value) -> Result<()> {
     let now = tx.now();
-    for portion in portions(tx, operation_ids) {
+    for portion in portions(tx, subscription_ids) {
         sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
-                 created_at) select subject_id, 'mint'")
+                 created_at) select column1, 'mint'")
         .with(", ", RULES_VERSION)
         .with(", ", Json(checks))
         .with(", ", Json(json!([])))
         .with(", ", now)
-        .push(" from operation_items where operation_id in (")
-        .list(portion)
+        .push(" from (")
+        .values(portion, |id| id)
+        // Without a condition SQLite would take `on conflict` for that of a join.
         .push(
-            ") on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
+            ") as v where true on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
                  checks = excluded.checks, created_at = excluded.created_at",
         )
         .write(tx)

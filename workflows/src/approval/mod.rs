@@ -100,7 +100,12 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         idempotency_key: a.idempotency_key.clone(),
     };
     tx.savepoint().await?;
-    match action.execute(tx, settings, &requester).await {
+    let executed = async {
+        let done = action.execute(tx, settings, &requester).await?;
+        tx.run_writes().await?;
+        Ok(done)
+    };
+    match executed.await {
         Ok(done) => {
             a.operation_id = done.operation_id;
             a.batch_id = done.batch_id;

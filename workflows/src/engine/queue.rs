@@ -1,18 +1,20 @@
 //! Wakes: queue jobs that carry an id and nothing else. The row decides what is done, so a lost or repeated wake changes nothing.
 //!
-//! apalis provides the queue's tables, the claim of a job, delayed run times, the push in our own transaction, the rescue of jobs of dead
-//! workers, and graceful shutdown. A job has one attempt and its handler never fails. The sweep wakes overdue rows without reading the
-//! queue's tables.
+//! apalis provides the queue's tables, the claim of a job, delayed run times, the rescue of jobs of dead workers, and graceful shutdown. A
+//! job is pushed in the transaction that it belongs to. A job has one attempt and its handler never fails. The sweep wakes overdue rows
+//! without reading the queue's tables.
 
 use apalis_core::task::Task;
 use apalis_core::task::builder::TaskBuilder;
 use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
-use muniment_domain::db::{Conn, Tx};
+use muniment_domain::db::Tx;
 use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::{Error, Result, id};
+
+use crate::engine::queue_tables;
 
 /// The queues: one for each class of operations, so that many wakes in one do not delay another.
 pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT, TIMER];
@@ -150,16 +152,5 @@ async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, a
     if at <= tx.now() {
         tx.notify_after_commit(queue);
     }
-    match &mut tx.conn {
-        Conn::Sqlite(conn) => {
-            apalis_sqlite::queries::push_tasks(&mut **conn, queue, &tasks).await.map_err(|e| queue_failed(&e))
-        }
-        Conn::Postgres(conn, _) => {
-            apalis_postgres::queries::push_tasks(&mut **conn, queue, tasks).await.map_err(|e| queue_failed(&e))
-        }
-    }
-}
-
-fn queue_failed(error: &dyn std::fmt::Display) -> Error {
-    Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {error}")))
+    queue_tables::push(tx, queue, tasks).await
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 
-use chrono::Duration;
+use apalis_core::task::Task;
+use chrono::{DateTime, Duration};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::Operation;
 use muniment_domain::rows::portions;
@@ -36,6 +37,26 @@ pub fn jobs(conn: &Conn) -> &'static str {
         Conn::Sqlite(_) => "Jobs",
         Conn::Postgres(..) => "apalis.jobs",
     }
+}
+
+/// Pushes jobs. On PostgreSQL they are a write like all others, so that those of a change are one statement; the library would run one of
+/// its own. Columns that the library leaves to itself are null, as in its own jobs without metadata.
+pub async fn push(tx: &mut Tx, queue: &'static str, jobs: Vec<Task<Vec<u8>>>) -> Result<()> {
+    if let Conn::Sqlite(conn) = &mut tx.conn {
+        let refused = |e: &dyn std::fmt::Display| {
+            Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {e}")))
+        };
+        return apalis_sqlite::queries::push_tasks(&mut **conn, queue, &jobs).await.map_err(|e| refused(&e));
+    }
+    let id = |job: &Task<Vec<u8>>| job.task_id().map(ToString::to_string);
+    let run_at = |job: &Task<Vec<u8>>| job.run_at().and_then(|at| DateTime::from_timestamp(at.cast_signed(), 0));
+    for portion in portions(tx, &jobs) {
+        sql("insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority)")
+            .values(portion, |job| (id(job), queue, &job.args, "Pending", 0_i64, 1_i64, run_at(job), 0_i64))
+            .write(tx)
+            .await?;
+    }
+    Ok(())
 }
 
 /// Leaves out the operations whose first job waits for a worker. It has the id of its operation.

@@ -122,7 +122,7 @@ pub async fn pay(
         let new = new_operation(d, &lane, Kind::Payout, payload(d), vec![step], by);
         wanted.push(NewOperation { batch: Some((batch_id.clone(), first_page + index)), ..new });
     }
-    let mut waiting = operation::insert_all(tx, &wanted).await?;
+    let mut waiting = operation::insert_all(tx, wanted).await?;
     assign(tx, d, &waiting.iter().zip(pages).collect::<Vec<_>>()).await?;
     if must_wait {
         // No wake here: the allowance wakes them when it is final, or the sweep does if that wake is lost.

@@ -5,7 +5,7 @@ use alloy_primitives::Address;
 use muniment_activities::contract::line::UNITS_MAX;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
-use muniment_domain::contract;
+use muniment_domain::contract::{self, Deployer};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
 use muniment_domain::money::Money;
@@ -80,7 +80,12 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let (factory, implementation) = contract::factory(tx, offering.chain_id).await?;
+    let live_key = live_key(&offering.id);
+    let Deployer { factory, implementation, live } = contract::deployer(tx, offering.chain_id, &live_key).await?;
+    if let Some((id, status)) = live {
+        let detail = format!("The operation {id} already deploys this token. It is {status}.");
+        return Err(Error::refused(Code::OperationInProgress, detail));
+    }
     let deployment = deployment(tx, &offering, &r).await?;
     let predicted = implementation.map(|code| factory::predict_token(factory, code, deployment.offering_id));
     let terms = Terms { name: r.name.unwrap_or_else(|| offering.name.clone()), holder_cap: r.holder_cap };
@@ -92,7 +97,6 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         calldata: calldata.to_vec(),
         op_number: None,
     };
-    let live_key = live_key(&offering.id);
     let new = NewOperation {
         kind: Kind::DeployToken,
         subject_type: "offering",
@@ -102,28 +106,15 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         chain_id: offering.chain_id,
         lane_id: None,
         payload: json!({ "deployment": deployment, "terms": terms, "predicted_address": predicted }),
-        live_key: Some(live_key.clone()),
+        live_key: Some(live_key),
         requested_by: by.actor.clone(),
         request_id: by.request_id.clone(),
         idempotency_key: by.idempotency_key.clone(),
         steps: vec![step],
     };
-    let op = match operation::insert(tx, new).await {
-        Err(Error::Refused { code: Code::OperationInProgress, detail }) => {
-            return Err(in_progress(tx, &live_key, detail).await?);
-        }
-        inserted => inserted?,
-    };
+    let op = operation::insert(tx, new).await?;
     queue::first_wake(tx, &op).await?;
     Ok(op)
-}
-
-/// The refusal with the id of the unfinished operation. It is only read after a conflict, because most requests have none.
-async fn in_progress(tx: &mut Tx, live_key: &str, detail: String) -> Result<Error> {
-    let live = operation::find_live(tx, live_key).await?;
-    let detail = live
-        .map_or(detail, |live| format!("The operation {} already deploys this token. It is {}.", live.id, live.status));
-    Ok(Error::refused(Code::OperationInProgress, detail))
 }
 
 /// The terms of the token. The default cap is the number of units that the hard cap buys.
