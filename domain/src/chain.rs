@@ -103,15 +103,6 @@ pub async fn set_gas_cap(tx: &mut Tx, chain_id: i64, gas: i64) -> Result<()> {
     Ok(())
 }
 
-/// The gas limit of one transaction; none before the first contact with the chain.
-pub async fn gas_cap(tx: &mut Tx, chain_id: i64) -> Result<Option<i64>> {
-    Ok(sql("select gas_cap from chains where chain_id = $1")
-        .bind(chain_id)
-        .optional_scalar::<Option<i64>>(tx)
-        .await?
-        .flatten())
-}
-
 /// All chains that were ever contacted.
 pub async fn all(tx: &mut Tx) -> Result<Vec<Chain>> {
     sql("select * from chains order by chain_id").rows(tx).await

@@ -16,41 +16,42 @@ pub struct Thresholds {
     pub platform: Money,
 }
 
-/// Adds an amount to today's sums if both stay below the thresholds for approvals; returns whether it did. Parallel requests are summed. A
-/// repeated request counts again.
-pub async fn add_within(
-    tx: &mut Tx,
-    offering_id: &OfferingId,
-    action: &str,
-    amount: i64,
-    below: Thresholds,
-) -> Result<bool> {
-    if amount >= below.offering.minor() || amount >= below.platform.minor() {
-        return Ok(false);
-    }
+/// An amount that is added to the sums of a day.
+#[derive(Clone, Copy, Debug)]
+#[allow(missing_docs)]
+pub struct Addition<'a> {
+    pub offering_id: &'a OfferingId,
+    pub action: &'a str,
+    pub amount: i64,
+    pub below: Thresholds,
+}
+
+/// Whether today's sums stay below the thresholds for approvals with this amount.
+pub async fn stays_below(tx: &mut Tx, more: Addition<'_>) -> Result<bool> {
+    let (of_offering, of_platform) = sql("select
+            (select amount from unaided_days where offering_id = $1 and action = $2 and day = $3),
+            (select amount from unaided_platform_days where action = $2 and day = $3)")
+    .bind((more.offering_id, more.action, day(tx.now())))
+    .row::<(Option<i64>, Option<i64>)>(tx)
+    .await?;
+    let stays = |sum: Option<i64>, below: Money| sum.unwrap_or_default().saturating_add(more.amount) < below.minor();
+    Ok(stays(of_offering, more.below.offering) && stays(of_platform, more.below.platform))
+}
+
+/// Adds an amount to today's sums. Of two parallel requests that reach a threshold together one is stale, and finds out when it is made
+/// again. A repeated request counts again.
+pub async fn add(tx: &mut Tx, more: Addition<'_>) -> Result<()> {
     let day = day(tx.now());
-    let rows = sql("insert into unaided_days (offering_id, action, day, amount) values ($1, $2, $3, $4)
+    sql("insert into unaided_days (offering_id, action, day, amount) values ($1, $2, $3, $4)
         on conflict (offering_id, action, day) do update set amount = unaided_days.amount + excluded.amount
         where unaided_days.amount + excluded.amount < $5")
-    .bind((offering_id, action, day, amount, below.offering.minor()))
-    .execute(tx)
+    .bind((more.offering_id, more.action, day, more.amount, more.below.offering.minor()))
+    .write_exactly(tx, 1, "daily sum of", more.offering_id)
     .await?;
-    if rows == 0 {
-        return Ok(false);
-    }
-    let rows = sql("insert into unaided_platform_days (action, day, amount) values ($1, $2, $3)
+    sql("insert into unaided_platform_days (action, day, amount) values ($1, $2, $3)
         on conflict (action, day) do update set amount = unaided_platform_days.amount + excluded.amount
         where unaided_platform_days.amount + excluded.amount < $4")
-    .bind((action, day, amount, below.platform.minor()))
-    .execute(tx)
-    .await?;
-    if rows == 1 {
-        return Ok(true);
-    }
-    // Nothing is done without an approval, so nothing counts.
-    sql("update unaided_days set amount = amount - $4 where offering_id = $1 and action = $2 and day = $3")
-        .bind((offering_id, action, day, amount))
-        .execute(tx)
-        .await?;
-    Ok(false)
+    .bind((more.action, day, more.amount, more.below.platform.minor()))
+    .write_exactly(tx, 1, "daily sum of all", more.action)
+    .await
 }

@@ -4,13 +4,13 @@ use chrono::{DateTime, Utc};
 use serde_json::Value;
 use sqlx::types::Json;
 
-use crate::Result;
 use crate::column::Dec;
 use crate::db::Tx;
 use crate::id::OfferingId;
 use crate::offering::Offering;
 use crate::rows::portions;
 use crate::sql::sql;
+use crate::{Result, ledger};
 
 /// The longest lock that a token accepts, in days: 20 years.
 pub const LOCK_DAYS_MAX: i64 = 7_305;
@@ -58,6 +58,28 @@ pub async fn insert(tx: &mut Tx, tokens: &[NewToken<'_>]) -> Result<()> {
 /// The token of an offering, once it is deployed.
 pub async fn find(tx: &mut Tx, offering_id: &OfferingId) -> Result<Option<Token>> {
     sql("select * from tokens where offering_id = $1").bind(offering_id).optional(tx).await
+}
+
+/// What limits a mint now.
+#[derive(Clone, Copy, Debug, sqlx::FromRow)]
+pub struct MintLimits {
+    /// Whether the token is paused.
+    pub paused: bool,
+    /// The limit of holders.
+    pub holder_cap: Option<i64>,
+    /// The gas limit of one transaction; none before the first contact with the chain.
+    pub gas_cap: Option<i64>,
+}
+
+/// What limits a mint of an offering's token now.
+pub async fn mint_limits(tx: &mut Tx, offering: &Offering) -> Result<MintLimits> {
+    sql("select exists (select 1 from token_partitions
+                where offering_id = $1 and partition_id = $2 and restricted) as paused,
+            (select holder_cap from tokens where offering_id = $1) as holder_cap,
+            (select gas_cap from chains where chain_id = $3) as gas_cap")
+    .bind((&offering.id, ledger::WHOLE_TOKEN, offering.chain_id))
+    .row(tx)
+    .await
 }
 
 /// The number of partitions of a token; they are numbered from 1 without gaps.

@@ -27,6 +27,7 @@ pub struct Candidate {
     pub amount: i64,
     pub quantity: Option<Dec<u128>>,
     pub wallet_address: Option<Hex<Address>>,
+    pub wallet_frozen: bool,
     #[sqlx(flatten)]
     pub facts: CandidateFacts,
     pub live_operation_id: Option<OperationId>,
@@ -88,7 +89,8 @@ const IDS_PER_STATEMENT: usize = 500;
 
 const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quantity, s.wallet_address, i.country,
         i.kyc_status, i.sanctions_status, i.accreditation_status, i.accreditation_expires_at, i.annual_income, i.net_worth,
-        w.verified_at as wallet_verified_at, w.retired_at as wallet_retired_at, m.operation_id as live_operation_id,
+        w.verified_at as wallet_verified_at, w.retired_at as wallet_retired_at,
+        coalesce(a.frozen, false) as wallet_frozen, m.operation_id as live_operation_id,
         case o.exemption
             when 'reg_cf' then (
                 select cast(coalesce(sum(x.amount), 0) as bigint)
@@ -104,6 +106,7 @@ const CANDIDATES: &str = "select s.id, s.investor_id, s.status, s.amount, s.quan
         join offerings o on o.id = s.offering_id
         join investors i on i.id = s.investor_id
         left join wallets w on w.address = s.wallet_address and w.investor_id = s.investor_id
+        left join token_accounts a on a.offering_id = s.offering_id and a.wallet_address = s.wallet_address
         left join operation_items m on m.subject_type = 'subscription' and m.subject_id = s.id and m.live
     where s.offering_id = $2";
 

@@ -2,7 +2,7 @@
 //! this list.
 
 use muniment_domain::approval::{self as approvals, Approval, Status as Approved};
-use muniment_domain::daily_unapproved::{self, Thresholds};
+use muniment_domain::daily_unapproved::{self, Addition, Thresholds};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Move, Scope, Status};
 use muniment_domain::entitlement::{self, Agreement, agreement};
@@ -86,9 +86,11 @@ pub async fn submit(
     let limits = limits::current(tx, settings).await?.1;
     let (offering, platform) = (limits.payout_dual_control_threshold, limits.payout_platform_dual_control_threshold);
     let below = Thresholds { offering, platform };
+    let more = Addition { offering_id: &d.offering_id.clone(), action: "payout", amount: gross_total, below };
     // Leaving out a holder takes a second person, like the exclusion of a single entitlement.
     let left_out = snapshot::holders_among(tx, id, &d.excluded_addresses.0).await?;
-    if left_out.is_empty() && daily_unapproved::add_within(tx, &d.offering_id, "payout", gross_total, below).await? {
+    if left_out.is_empty() && daily_unapproved::stays_below(tx, more).await? {
+        daily_unapproved::add(tx, more).await?;
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));

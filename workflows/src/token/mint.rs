@@ -12,7 +12,7 @@ use muniment_activities::token;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::approval::Approval;
 use muniment_domain::contract;
-use muniment_domain::daily_unapproved::{self, Thresholds};
+use muniment_domain::daily_unapproved::{self, Addition, Thresholds};
 use muniment_domain::db::Tx;
 use muniment_domain::id::{BatchId, InvestorId, OfferingId, SubscriptionId, of};
 use muniment_domain::offering::{self, Offering};
@@ -20,7 +20,8 @@ use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::subscription::eligibility::{self, Check};
 use muniment_domain::subscription::{self, Candidate, FinalMint, Status};
-use muniment_domain::{Code, Error, Result, chain, holding, token as token_terms};
+use muniment_domain::token::{self as token_terms, MintLimits};
+use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -62,6 +63,8 @@ pub struct Selection {
     pub skipped: Vec<Skipped>,
     /// The rules that all of them passed.
     pub checks: Value,
+    /// The gas limit of one transaction, if known.
+    gas_cap: Option<i64>,
 }
 
 impl Selection {
@@ -103,13 +106,18 @@ pub struct Skipped {
 /// Requests a mint. While the amounts of a day stay below the threshold it is accepted at once. From the threshold on, a second person must
 /// approve exactly this list.
 pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Requested> {
-    let offering = offering::lock_row(tx, &r.offering_id).await?;
-    let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
+    // Before the lock, because other mints of the offering wait for it.
     let limits = limits::current(tx, settings).await?.1;
     let (offerings, platform) = (limits.mint_dual_control_threshold, limits.mint_platform_dual_control_threshold);
+    let offering = offering::lock_row(tx, &r.offering_id).await?;
+    let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
     let below = Thresholds { offering: offerings, platform };
-    if daily_unapproved::add_within(tx, &offering.id, "mint", chosen.amount(), below).await? {
-        return Ok(Requested::Accepted(accept(tx, settings, &offering, release_at, chosen, by).await?));
+    let more = Addition { offering_id: &offering.id, action: "mint", amount: chosen.amount(), below };
+    if daily_unapproved::stays_below(tx, more).await? {
+        let accepted = accept(tx, settings, &offering, release_at, chosen, by).await?;
+        // Last, because mints of all offerings wait for the platform's sum.
+        daily_unapproved::add(tx, more).await?;
+        return Ok(Requested::Accepted(accepted));
     }
     let list = MintList::bind(&offering, release_at, &chosen);
     mint_list::check(tx, settings, &list).await?;
@@ -138,7 +146,8 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     if offering.token_address.is_none() {
         return Err(Error::refused(Code::InvalidState, "The offering has no token yet. Deploy it first."));
     }
-    if holding::is_paused(tx, &offering.id).await? {
+    let limits = token_terms::mint_limits(tx, offering).await?;
+    if limits.paused {
         return Err(Error::refused(
             Code::InvalidState,
             "The token is paused, so nothing can be minted. End the pause first.",
@@ -159,7 +168,7 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     if r.lockup_release_at.is_some_and(|at| at > latest) {
         return Err(Error::field("/lockup/release_at", "above_maximum", "A lock can last 20 years at most."));
     }
-    let chosen = choose(tx, offering, r.subscription_ids.as_deref()).await?;
+    let chosen = choose(tx, offering, limits, r.subscription_ids.as_deref()).await?;
     if chosen.items.is_empty() {
         return Err(Error::refused(Code::NothingToMint, nothing_to_mint(&chosen.skipped)));
     }
@@ -194,7 +203,7 @@ async fn accept(
     let token = offering.token_address.map(|a| a.0).unwrap_or_default();
     let release = release_at.map_or(0, |at| at.timestamp());
     let batch_id = tx.new_id::<of::Batch>();
-    let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(tx, settings, offering.chain_id).await?).collect();
+    let pages: Vec<&[Item]> = chosen.items.chunks(page_holders(settings, chosen.gas_cap)).collect();
     let first =
         contract::reserve_op_numbers(tx, offering.chain_id, token, i64::try_from(pages.len()).unwrap_or(i64::MAX))
             .await?;
@@ -218,28 +227,32 @@ async fn accept(
 }
 
 /// The number of holders in a page: limited by the settings and by the chain's gas cap.
-async fn page_holders(tx: &mut Tx, settings: &Settings, chain_id: i64) -> Result<usize> {
+fn page_holders(settings: &Settings, gas_cap: Option<i64>) -> usize {
     let model = GasModel { base: settings.mint_page_gas, per_holder: settings.mint_holder_gas };
-    let cap = chain::gas_cap(tx, chain_id).await?.map_or(u64::MAX, i64::cast_unsigned);
-    Ok(settings.mint_page_holders.min(gas::page_holders_max(model, cap)).max(1))
+    let cap = gas_cap.map_or(u64::MAX, i64::cast_unsigned);
+    settings.mint_page_holders.min(gas::page_holders_max(model, cap)).max(1)
 }
 
 /// Selects the subscriptions that can be minted now, and gives the reason for each skipped one.
-async fn choose(tx: &mut Tx, offering: &Offering, named: Option<&[SubscriptionId]>) -> Result<Selection> {
+async fn choose(
+    tx: &mut Tx,
+    offering: &Offering,
+    limits: MintLimits,
+    named: Option<&[SubscriptionId]>,
+) -> Result<Selection> {
     let candidates = match named {
         None => subscription::candidates(tx, &offering.id).await?,
         Some(ids) => subscription::candidates_of(tx, &offering.id, ids).await?,
     };
-    let frozen = holding::frozen(tx, &offering.id).await?;
-    let mut holder_limit = HolderLimit::of(tx, &offering.id).await?;
-    let mut chosen = Selection::default();
+    let mut holder_limit = HolderLimit::of(tx, &offering.id, limits.holder_cap).await?;
+    let mut chosen = Selection { gas_cap: limits.gas_cap, ..Selection::default() };
     // A set holds each subscription once, in the order of the pages.
     let mut unknown: BTreeSet<&SubscriptionId> = named.unwrap_or_default().iter().collect();
     for candidate in candidates {
         unknown.remove(&candidate.id);
         let checks = candidate.checks(offering, tx.now());
-        let passed = gate(&candidate, &checks, &frozen)
-            .and_then(|item| holder_limit.take(&candidate.investor_id).map(|()| item));
+        let passed =
+            gate(&candidate, &checks).and_then(|item| holder_limit.take(&candidate.investor_id).map(|()| item));
         match passed {
             Ok(item) => {
                 // Every selected subscription passed the same rules, so one record serves all of them.
@@ -263,8 +276,7 @@ struct HolderLimit {
 }
 
 impl HolderLimit {
-    async fn of(tx: &mut Tx, offering_id: &OfferingId) -> Result<Self> {
-        let cap = token_terms::find(tx, offering_id).await?.and_then(|token| token.holder_cap);
+    async fn of(tx: &mut Tx, offering_id: &OfferingId, cap: Option<i64>) -> Result<Self> {
         let Some(cap) = cap else { return Ok(Self { holders: BTreeSet::new(), cap: None }) };
         let holders = token_terms::holders(tx, offering_id).await?.into_iter().collect();
         Ok(Self { holders, cap: usize::try_from(cap).ok() })
@@ -281,7 +293,7 @@ impl HolderLimit {
     }
 }
 
-fn gate(c: &Candidate, checks: &[Check], frozen: &BTreeSet<Address>) -> Result<Item, &'static str> {
+fn gate(c: &Candidate, checks: &[Check]) -> Result<Item, &'static str> {
     if c.status == Status::Minted {
         return Err("already_minted");
     }
@@ -295,7 +307,7 @@ fn gate(c: &Candidate, checks: &[Check], frozen: &BTreeSet<Address>) -> Result<I
         return Err(code);
     }
     let wallet_address = c.wallet_address.ok_or("wallet_required")?;
-    if frozen.contains(&wallet_address.0) {
+    if c.wallet_frozen {
         return Err("address_frozen");
     }
     let quantity = c.quantity.filter(|q| q.0 > 0).ok_or("quantity_missing")?;
