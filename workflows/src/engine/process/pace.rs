@@ -4,8 +4,8 @@ use std::time::Duration;
 
 /// The first pause after a send on a chain that mines at once. It doubles up to the interval of polls.
 const QUICK: Duration = Duration::from_millis(5);
-/// Blocks after which the next one is looked for a little sooner again.
-const KEPT_BLOCKS: u32 = 4;
+/// Blocks after which the next one is looked for a little sooner again: at first, and at most. Each such look in vain doubles them.
+const KEPT_BLOCKS: (u32, u32) = (4, 32);
 /// Looks for a late block that follow each other soon. It is rarely late by more.
 const SOON_LOOKS: u32 = 4;
 
@@ -15,7 +15,11 @@ pub struct Pace {
     quick: Option<Duration>,
     /// Looks in vain since the last block.
     vain: u32,
+    /// Blocks for which the moment of a look is kept: from now on, and after the next look in vain.
     kept: u32,
+    kept_next: u32,
+    /// Whether this look comes a little sooner than a block after the last one.
+    was_early: bool,
 }
 
 impl Pace {
@@ -37,7 +41,8 @@ impl Pace {
     }
 
     /// The pause on a chain with a block time. A block that was there at the first look may have been there for a while: the next one is
-    /// looked for a little sooner, until one comes late. Then that moment is kept for some blocks. So a look is mostly one for each block.
+    /// looked for a little sooner, until one comes late. Then that moment is kept for some blocks, and
+    /// for more each time. So a look is mostly one for each block.
     pub fn until_block(&mut self, found: bool, block: Duration, poll: Duration) -> Duration {
         let little = poll.min(block) / 4;
         if !found {
@@ -45,11 +50,15 @@ impl Pace {
             return if self.vain > SOON_LOOKS { poll } else { little };
         }
         if std::mem::take(&mut self.vain) > 0 {
-            self.kept = KEPT_BLOCKS;
+            self.kept = self.kept_next.max(KEPT_BLOCKS.0);
+            self.kept_next = (self.kept * 2).min(KEPT_BLOCKS.1);
+        } else if self.was_early {
+            // Even a look that came a little sooner found it, so the moment had moved.
+            self.kept_next = 0;
         }
-        let kept = self.kept > 0;
+        self.was_early = self.kept == 0;
         self.kept = self.kept.saturating_sub(1);
-        if kept { block } else { block - little }
+        if self.was_early { block - little } else { block }
     }
 }
 
@@ -77,7 +86,7 @@ mod tests {
             let blocks: Vec<u64> = (1..=100).map(|n| n * BLOCK).collect();
             let (late, looks) = follow(&blocks, begin);
             assert!(late[10..].iter().all(|late| *late <= 250), "{begin}: {late:?}");
-            assert!(looks <= 130, "{begin}: {looks}");
+            assert!(looks <= 110, "{begin}: {looks}");
         }
     }
 
