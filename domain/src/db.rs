@@ -22,7 +22,7 @@ use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::Conn;
 pub(crate) use crate::sql::PONG;
-use crate::sql::{Gathered, Lender, Server, answered, pool, sql};
+use crate::sql::{ConnectionCache, Gathered, Server, answered, pool, sql};
 use crate::{Error, Result, viewer};
 pub use signals::PUSHED;
 use signals::{News, Signals};
@@ -43,7 +43,7 @@ const SQLITE_BEGIN_UNSYNCED: &str = "begin immediate";
 #[derive(Clone, Debug)]
 pub struct Db {
     pools: Pools,
-    lender: Lender,
+    cache: ConnectionCache,
     clock: Clock,
     ids: Ids,
     signals: Signals,
@@ -106,12 +106,12 @@ impl Db {
                 ("jit", "off"),
             ]);
             let pool = pool(connections_max).connect_with(options).await?;
-            let (lender, signals) = (Lender::default(), Signals::shared(&pool));
-            return Ok(Self { pools: Pools::Postgres(pool), lender, clock, ids, signals, _lock: None });
+            let (cache, signals) = (ConnectionCache::default(), Signals::shared(&pool));
+            return Ok(Self { pools: Pools::Postgres(pool), cache, clock, ids, signals, _lock: None });
         }
         let sqlite::Opened { write, read, lock } = sqlite::open(url, connections_max).await?;
-        let (lender, signals) = (Lender::default(), Signals::default());
-        Ok(Self { pools: Pools::Sqlite { write, read }, lender, clock, ids, signals, _lock: lock })
+        let (cache, signals) = (ConnectionCache::default(), Signals::default());
+        Ok(Self { pools: Pools::Sqlite { write, read }, cache, clock, ids, signals, _lock: lock })
     }
 
     /// The same database for HTTP requests. On PostgreSQL they get their own connections with a shorter statement timeout than the
@@ -121,7 +121,7 @@ impl Db {
         let options = shared.connect_options().as_ref().clone();
         let options = options.options([("statement_timeout", REQUEST_STATEMENT_MILLISECONDS)]);
         let pools = Pools::Postgres(pool(connections_max).connect_lazy_with(options));
-        Self { pools, lender: Lender::of_requests(connections_max), ..self.clone() }
+        Self { pools, cache: ConnectionCache::of_requests(connections_max), ..self.clone() }
     }
 
     /// The pools, for the queue, which has its own statements.
@@ -175,7 +175,7 @@ impl Db {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
             Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
-            Pools::Postgres(pool) => on_server(answered(BEGUN, self.lender.begin(pool, "begin".to_owned())).await?),
+            Pools::Postgres(pool) => on_server(answered(BEGUN, self.cache.begin(pool, "begin".to_owned())).await?),
         };
         Ok(self.tx(conn))
     }
@@ -187,7 +187,7 @@ impl Db {
                 // The rows that an investor may see are a setting of a transaction.
                 Pools::Postgres(pool) if !viewer::is_limited() => {
                     meanwhile::at(Call::Begin).await;
-                    Ok(self.tx(on_server(answered(BEGUN, self.lender.lend(pool)).await?)))
+                    Ok(self.tx(on_server(answered(BEGUN, self.cache.acquire(pool)).await?)))
                 }
                 _ => self.read_with("begin").await,
             }
@@ -206,7 +206,7 @@ impl Db {
             Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
             Pools::Postgres(pool) => {
                 let begin = viewer::begin(begin).unwrap_or_else(|| begin.to_owned());
-                on_server(answered(BEGUN, self.lender.begin(pool, begin)).await?)
+                on_server(answered(BEGUN, self.cache.begin(pool, begin)).await?)
             }
         };
         Ok(self.tx(conn))
@@ -241,7 +241,7 @@ impl Db {
                 write.close().await;
             }
             Pools::Postgres(pool) => {
-                self.lender.close();
+                self.cache.close();
                 pool.close().await;
             }
         }

@@ -8,7 +8,7 @@ use sqlx::PgPool;
 use tokio::sync::watch;
 
 use crate::Result;
-use crate::sql::{Conn, Gathered, Lender, answered, sql};
+use crate::sql::{Conn, ConnectionCache, Gathered, answered, sql};
 
 /// The channel on which a process names the queues that it pushed wakes to.
 pub const PUSHED: &str = "muniment::pushed";
@@ -112,7 +112,10 @@ impl Others {
     }
 
     async fn send(&self, news: BTreeSet<(&'static str, String)>) -> Result<()> {
-        let mut conn = Conn::Postgres(answered(CONNECTED, Lender::default().lend(&self.pool)).await?, Gathered::none());
+        let mut conn = Conn::Postgres(
+            answered(CONNECTED, ConnectionCache::default().acquire(&self.pool)).await?,
+            Gathered::none(),
+        );
         for (channel, text) in news {
             sql("select pg_notify($1, $2)").bind((channel, text)).execute(&mut conn).await?;
         }

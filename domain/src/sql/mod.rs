@@ -35,7 +35,7 @@ use batch::{Batch, BatchKind};
 pub use change::{Change, insert_into, update_table};
 pub use gathered::Gathered;
 pub use server::Server;
-pub(crate) use server::{Lender, PONG, pool};
+pub(crate) use server::{ConnectionCache, PONG, pool};
 pub use value::{Bind, ToSql, Value};
 
 /// The connection of one engine.

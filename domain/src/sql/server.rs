@@ -24,11 +24,11 @@ const FREE: Duration = Duration::from_secs(10);
 /// How long a connection is kept after its last use, at most twice.
 const KEPT: Duration = Duration::from_secs(1);
 /// After this time in use, and kept in between, a connection goes back to the pool, which may replace it.
-const LENT: Duration = Duration::from_secs(60);
+const REUSED: Duration = Duration::from_secs(60);
 
-/// Lends the connections of a pool. Those of the engine go back to the pool at once, which they share with the queue.
+/// Acquires connections of a pool, and keeps those of requests for reuse. The engine shares its pool with the queue, so it keeps none.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lender(Option<Arc<KeptConnections>>);
+pub(crate) struct ConnectionCache(Option<Arc<KeptConnections>>);
 
 #[derive(Debug)]
 struct KeptConnections {
@@ -48,24 +48,24 @@ struct Idles {
 #[derive(Debug)]
 struct Idle {
     connection: PoolConnection<Postgres>,
-    lent_at: Instant,
+    acquired_at: Instant,
     since: Instant,
 }
 
-/// Where a connection is kept, and the permit to have one.
-type Home = (Weak<KeptConnections>, OwnedSemaphorePermit);
+/// Where a connection is kept after use, and the permit to have one.
+type Origin = (Weak<KeptConnections>, OwnedSemaphorePermit);
 
 /// A connection to a server, in a transaction or for single statements.
 pub struct Server {
     connection: Option<PoolConnection<Postgres>>,
-    home: Option<Home>,
-    lent_at: Instant,
+    origin: Option<Origin>,
+    acquired_at: Instant,
     in_transaction: bool,
     /// Whether the last statement was answered. Otherwise its answer may still come.
     rests: bool,
 }
 
-impl Lender {
+impl ConnectionCache {
     /// For requests, which have a pool of their own with this many connections.
     pub fn of_requests(connections_max: u32) -> Self {
         let permits = Arc::new(Semaphore::new(usize::try_from(connections_max).unwrap_or(1).max(1)));
@@ -73,25 +73,25 @@ impl Lender {
     }
 
     /// A connection for single statements.
-    pub async fn lend(&self, pool: &PgPool) -> sqlx::Result<Server> {
+    pub async fn acquire(&self, pool: &PgPool) -> sqlx::Result<Server> {
         let Some(kept) = &self.0 else { return Ok(Server::of(pool.acquire().await?, None, Instant::now())) };
         let permit = timeout(FREE, kept.permits.clone().acquire_owned()).await;
         let permit = permit.map_err(|_| sqlx::Error::PoolTimedOut)?.map_err(|_| sqlx::Error::PoolClosed)?;
-        let home = Some((Arc::downgrade(kept), permit));
-        while let Some(Idle { mut connection, lent_at, since }) = kept.take() {
+        let origin = Some((Arc::downgrade(kept), permit));
+        while let Some(Idle { mut connection, acquired_at, since }) = kept.take() {
             if since.elapsed() > PROBED_AFTER && answered(PROBE, connection.ping()).await.is_err() {
                 // Out of the pool and not closed: nobody may answer at its other end.
                 drop(connection.detach());
                 continue;
             }
-            return Ok(Server::of(connection, home, lent_at));
+            return Ok(Server::of(connection, origin, acquired_at));
         }
-        Ok(Server::of(pool.acquire().await?, home, Instant::now()))
+        Ok(Server::of(pool.acquire().await?, origin, Instant::now()))
     }
 
     /// A connection in a transaction.
     pub async fn begin(&self, pool: &PgPool, begin: String) -> sqlx::Result<Server> {
-        let mut server = self.lend(pool).await?;
+        let mut server = self.acquire(pool).await?;
         server.in_transaction = true;
         sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *server).await?;
         server.rest();
@@ -112,12 +112,12 @@ impl KeptConnections {
         self.idle().connections.pop()
     }
 
-    fn keep(self: &Arc<Self>, connection: PoolConnection<Postgres>, lent_at: Instant) {
+    fn keep(self: &Arc<Self>, connection: PoolConnection<Postgres>, acquired_at: Instant) {
         let mut idle = self.idle();
         if self.permits.is_closed() {
             return;
         }
-        idle.connections.push(Idle { connection, lent_at, since: Instant::now() });
+        idle.connections.push(Idle { connection, acquired_at, since: Instant::now() });
         if !std::mem::replace(&mut idle.is_watched, true) {
             tokio::spawn(give_back(Arc::downgrade(self)));
         }
@@ -143,8 +143,8 @@ async fn give_back(kept: Weak<KeptConnections>) {
 }
 
 impl Server {
-    fn of(connection: PoolConnection<Postgres>, home: Option<Home>, lent_at: Instant) -> Self {
-        Self { connection: Some(connection), home, lent_at, in_transaction: false, rests: true }
+    fn of(connection: PoolConnection<Postgres>, origin: Option<Origin>, acquired_at: Instant) -> Self {
+        Self { connection: Some(connection), origin, acquired_at, in_transaction: false, rests: true }
     }
 
     /// Whether it is in a transaction.
@@ -186,17 +186,17 @@ impl DerefMut for Server {
 impl Drop for Server {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
-        let (home, lent_at) = (self.home.take(), self.lent_at);
+        let (origin, acquired_at) = (self.origin.take(), self.acquired_at);
         if !self.in_transaction {
             if self.rests {
-                end(home, connection, lent_at);
+                end(origin, connection, acquired_at);
             }
             return;
         }
         tokio::spawn(async move {
             let rolled_back = answered(PONG, sqlx::raw_sql("rollback").execute(&mut *connection)).await;
             match rolled_back {
-                Ok(_) => end(home, connection, lent_at),
+                Ok(_) => end(origin, connection, acquired_at),
                 Err(_) => drop(connection.detach()),
             }
         });
@@ -204,12 +204,12 @@ impl Drop for Server {
 }
 
 /// Keeps a connection that is ready for its next use, or gives it back to the pool.
-fn end(home: Option<Home>, connection: PoolConnection<Postgres>, lent_at: Instant) {
-    if let Some((kept, _permit)) = home
-        && lent_at.elapsed() < LENT
+fn end(origin: Option<Origin>, connection: PoolConnection<Postgres>, acquired_at: Instant) {
+    if let Some((kept, _permit)) = origin
+        && acquired_at.elapsed() < REUSED
         && let Some(kept) = kept.upgrade()
     {
-        kept.keep(connection, lent_at);
+        kept.keep(connection, acquired_at);
     }
 }
 
