@@ -128,15 +128,14 @@ pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) ->
     Ok(found)
 }
 
+/// The contract of a kind that was configured last.
+const CONFIGURED: &str = "select address, implementation from contracts where chain_id = $1 and kind = $2
+    order by configured_at desc nulls last, created_at desc limit 1";
+
 /// The configured contract of a kind of which a chain has one, such as the factory.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
-    sql("select address from contracts where chain_id = $1 and kind = $2
-         order by configured_at desc nulls last, created_at desc limit 1")
-    .bind((chain_id, kind))
-    .optional_scalar::<Hex<Address>>(tx)
-    .await?
-    .map(|address| address.0)
-    .ok_or_else(|| missing(chain_id, kind))
+    let found = sql(CONFIGURED).bind((chain_id, kind)).optional::<(Hex<Address>, Option<Hex<Address>>)>(tx).await?;
+    found.map(|(address, _)| address.0).ok_or_else(|| missing(chain_id, kind))
 }
 
 /// Where a token is deployed.
@@ -153,13 +152,12 @@ pub struct Deployer {
 /// The factory of a chain, and the unfinished operation with this live key.
 pub async fn deployer(tx: &mut Tx, chain_id: i64, live_key: &str) -> Result<Deployer> {
     type Row = (Hex<Address>, Option<Hex<Address>>, Option<OperationId>, Option<Status>);
-    let row = sql("select c.address, c.implementation, o.id, o.status
-        from (select address, implementation from contracts where chain_id = $1 and kind = $2
-              order by configured_at desc nulls last, created_at desc limit 1) c
-            left join operations o on o.live_key = $3")
-    .bind((chain_id, Kind::Factory, live_key))
-    .optional::<Row>(tx)
-    .await?;
+    let row = sql("select c.address, c.implementation, o.id, o.status from (")
+        .push(CONFIGURED)
+        .push(") c left join operations o on o.live_key = $3")
+        .bind((chain_id, Kind::Factory, live_key))
+        .optional::<Row>(tx)
+        .await?;
     let (factory, implementation, id, status) = row.ok_or_else(|| missing(chain_id, Kind::Factory))?;
     Ok(Deployer { factory: factory.0, implementation: implementation.map(|code| code.0), live: id.zip(status) })
 }

@@ -86,7 +86,7 @@ pub async fn submit(
     let limits = limits::current(tx, settings).await?.1;
     let (offering, platform) = (limits.payout_dual_control_threshold, limits.payout_platform_dual_control_threshold);
     let below = Thresholds { offering, platform };
-    let more = Addition { offering_id: &d.offering_id.clone(), action: "payout", amount: gross_total, below };
+    let more = Addition { offering_id: &d.offering_id, action: "payout", amount: gross_total, below };
     // Leaving out a holder takes a second person, like the exclusion of a single entitlement.
     let left_out = snapshot::holders_among(tx, id, &d.excluded_addresses.0).await?;
     if left_out.is_empty() && daily_unapproved::stays_below(tx, more).await? {
