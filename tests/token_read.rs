@@ -111,6 +111,16 @@ on_both_databases! {
         assert_eq!(site.rows(events).await, before);
     }
 
+    async fn the_events_of_a_block_are_known_after_the_follower_has_dropped_its_header(database: Database) {
+        let manual = ManualEngine::new(database).await;
+        manual.block().await;
+        manual.site.write("delete from chain_blocks").await;
+        ledger::index(&manual.engine, manual.engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        let read = "token_reads r join chains c on c.chain_id = r.chain_id where r.block_number = c.final_number";
+        assert_eq!(manual.site.count(read).await, 1);
+        assert_eq!(manual.node.trace().calls.get("eth_getLogs"), None);
+    }
+
     async fn reading_a_block_costs_the_same_for_a_thousand_tokens(database: Database) {
         let shared = matches!(database, Database::Postgres(_));
         let manual = ManualEngine::new(database).await;

@@ -20,13 +20,14 @@ use muniment_activities::chain::logs::{ChainLog, EventFilter};
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
 use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
+use muniment_domain::chain::{self, Chain};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
 use muniment_domain::point::Point;
 use muniment_domain::token_event::{self, Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
-use muniment_domain::{Error, Result, chain, holding};
+use muniment_domain::{Error, Result, holding};
 
 use crate::engine::commits::Writes;
 use crate::engine::follow::Walk;
@@ -64,13 +65,13 @@ pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
         drop(tx);
         let mut left = false;
         if let Some(question) = &together {
-            let answer = read_on(engine, network, &mut read, question).await?;
+            let answer = read_on(engine, network, &followed, &mut read, question).await?;
             left = answer == Answer::Changed || answer == Answer::Stored && question.to < followed.final_number;
         }
         let with_them = together.map(|question| question.apart).unwrap_or_default();
         for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
             if let Some(question) = single_question(&read, token) {
-                left |= read_on(engine, network, &mut read, &question).await? != Answer::Unusable;
+                left |= read_on(engine, network, &followed, &mut read, &question).await? != Answer::Unusable;
             }
         }
         if !left {
@@ -113,8 +114,14 @@ enum Answer {
 }
 
 /// Makes a request and stores its events.
-async fn read_on(engine: &Engine, network: &Network, read: &mut TokenRead, question: &Question) -> Result<Answer> {
-    let taken = match ask(engine, network, question).await {
+async fn read_on(
+    engine: &Engine,
+    network: &Network,
+    followed: &Chain,
+    read: &mut TokenRead,
+    question: &Question,
+) -> Result<Answer> {
+    let taken = match ask(engine, network, followed, question).await {
         Ok(events) => store(engine, read, question, &events).await,
         Err(Walk::Fault(fault)) => {
             tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
@@ -150,15 +157,24 @@ async fn forget(engine: &Engine, offering_id: &OfferingId) -> Result<bool> {
 }
 
 /// The events of a request, in order, without those that are already stored.
-async fn ask(engine: &Engine, network: &Network, question: &Question) -> std::result::Result<Vec<TokenEvent>, Walk> {
+async fn ask(
+    engine: &Engine,
+    network: &Network,
+    followed: &Chain,
+    question: &Question,
+) -> std::result::Result<Vec<TokenEvent>, Walk> {
     let (from, to) = (question.from, question.to);
     let contracts: Vec<Address> = question.tokens.iter().flatten().map(|token| token.token_address.0).collect();
     if from > to || question.tokens.is_some() && contracts.is_empty() {
         return Ok(Vec::new());
     }
-    let mut tx = engine.db.read().await?;
-    let last = chain::header(&mut tx, network.id(), to).await?.map(|header| header.hash.0);
-    drop(tx);
+    let last = if to == followed.final_number {
+        // Its header may be gone already, because the follower goes on.
+        Some(followed.final_hash.0)
+    } else {
+        let mut tx = engine.db.read().await?;
+        chain::header(&mut tx, network.id(), to).await?.map(|header| header.hash.0)
+    };
     let wanted = EventFilter { contracts: &contracts, topics: TOPICS };
     let mut logs = network.chain.final_logs(&wanted, (from.cast_unsigned(), to.cast_unsigned()), last).await?;
     let tokens = match &question.tokens {
