@@ -41,6 +41,8 @@ const PRUNE: Duration = Duration::from_secs(3600);
 const PRUNED_MAX: i64 = 500;
 /// Wakes that are passed on at once.
 const CONCURRENCY: usize = 16;
+/// Wakes that one read of the queue takes.
+const BATCH: usize = 64;
 /// How long a stop waits for the requests in progress.
 const DRAIN: Duration = Duration::from_secs(20);
 
@@ -60,6 +62,7 @@ impl Courier {
             holder: courier.holder.name().to_owned(),
             queue: DELIVERY,
             concurrency: CONCURRENCY,
+            batch: BATCH,
             drain: DRAIN,
             handle: Arc::new(move |endpoint_id| {
                 woken.wake(&endpoint_id.into());

@@ -16,8 +16,10 @@ use muniment_domain::{Error, Result, id};
 
 use crate::engine::queue_tables;
 
-/// The queues: one for each class of operations, so that many wakes in one do not delay another.
-pub const QUEUES: [&str; 8] = ["deploy", "mint", "compliance", "payout", APPROVAL, DESK, SNAPSHOT, TIMER];
+/// The queues of operations: one for each class, so that many wakes in one do not delay another.
+pub const OPERATIONS: [&str; 4] = ["deploy", "mint", "compliance", "payout"];
+/// The queues of everything else.
+pub const OTHERS: [&str; 4] = [APPROVAL, DESK, SNAPSHOT, TIMER];
 
 /// The queue of approvals. Its timers never delay an operation.
 pub const APPROVAL: &str = "approval";
@@ -89,7 +91,7 @@ pub async fn wake_ids<K>(tx: &mut Tx, queue: &'static str, ids: &[&Id<K>]) -> Re
 /// Wakes several operations now.
 pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     let now = tx.now();
-    for queue in QUEUES {
+    for queue in OPERATIONS {
         let mut tasks = Vec::new();
         for op in ops.iter().filter(|op| op.kind.queue() == queue) {
             let fresh = tx.new_id::<of::Wake>();

@@ -25,8 +25,6 @@ const MISSED_HEARTBEATS: usize = 6;
 /// After so long without a heartbeat a worker hangs: the library asks the database without a limit, and a half-open connection never answers.
 /// Longer than the server lets a statement take.
 const SILENCE: Duration = Duration::from_secs(45);
-/// How many jobs one read of a queue takes.
-const BATCH: usize = 64;
 /// The pause between two looks whether the database is back.
 const AWAY: Duration = Duration::from_secs(1);
 /// How often in a row a queue's worker may fail before the process ends, so that its supervisor notices.
@@ -46,6 +44,8 @@ pub struct QueueWorker {
     pub queue: &'static str,
     /// Jobs that are handled at once.
     pub concurrency: usize,
+    /// Jobs that one read of the queue takes. To take, start and acknowledge them are commits of their own.
+    pub batch: usize,
     /// How long a stop waits for the jobs in progress.
     pub drain: Duration,
     /// What is done with an id.
@@ -112,7 +112,7 @@ impl QueueWorker {
             Pools::Sqlite { write, .. } => {
                 let config = apalis_sqlite::Config::default()
                     .queue(self.queue)
-                    .batch_size(BATCH)
+                    .batch_size(self.batch)
                     .heartbeat_interval(HEARTBEAT)
                     .missed_heartbeats(MISSED_HEARTBEATS);
                 Monitor::new().register(move |_| {
@@ -127,7 +127,7 @@ impl QueueWorker {
             Pools::Postgres(pool) => {
                 let config = apalis_postgres::Config::default()
                     .queue(self.queue)
-                    .batch_size(BATCH)
+                    .batch_size(self.batch)
                     .heartbeat_interval(HEARTBEAT)
                     .missed_heartbeats(MISSED_HEARTBEATS);
                 Monitor::new().register(move |_| {

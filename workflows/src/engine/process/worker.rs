@@ -14,8 +14,13 @@ use crate::engine::process::intake::{self, Intake};
 use crate::engine::process::queue_worker::QueueWorker;
 use crate::engine::process::submitters::Submitters;
 use crate::engine::process::{job, keeper, listener};
-use crate::engine::queue::QUEUES;
+use crate::engine::queue::{OPERATIONS, OTHERS};
 use crate::engine::sweep;
+
+/// Wakes of operations that a process takes at once. They are only handed to the intake.
+const WAKES: usize = 256;
+/// Jobs of another queue that a process takes at once. It makes them itself, and another process may have nothing to do.
+const JOBS: usize = 64;
 
 impl Engine {
     /// Runs this process until it is told to stop, then lets the moves in progress finish.
@@ -35,8 +40,9 @@ impl Engine {
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
         tasks.spawn(listener::listen(self.clone(), stop.clone()).map(|()| Ok(())));
-        for queue in QUEUES {
-            tasks.spawn(work(&self, intake.clone(), queue).run(stop.clone()));
+        let queues = OPERATIONS.map(|queue| (queue, WAKES)).into_iter().chain(OTHERS.map(|queue| (queue, JOBS)));
+        for (queue, batch) in queues {
+            tasks.spawn(work(&self, intake.clone(), queue, batch).run(stop.clone()));
         }
         let mut ended = Ok(());
         while let Some(task) = tasks.join_next().await {
@@ -68,7 +74,7 @@ impl Engine {
 }
 
 /// The worker of one queue. A failed job is recorded in the row of its id.
-fn work(engine: &Engine, intake: Intake, queue: &'static str) -> QueueWorker {
+fn work(engine: &Engine, intake: Intake, queue: &'static str, batch: usize) -> QueueWorker {
     let woken = engine.clone();
     let handle = move |id: String| {
         let (engine, intake) = (woken.clone(), intake.clone());
@@ -85,6 +91,7 @@ fn work(engine: &Engine, intake: Intake, queue: &'static str) -> QueueWorker {
         holder: engine.holder.name().to_owned(),
         queue,
         concurrency: engine.settings.concurrency,
+        batch,
         drain: Duration::from_secs(engine.settings.drain_seconds),
         handle: std::sync::Arc::new(handle),
     }
