@@ -76,6 +76,11 @@ fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
 }
 
 impl Network {
+    /// Whether a transaction does not wait for the time of the next block.
+    pub fn mines_at_once(&self) -> bool {
+        self.chain.config.block_seconds <= 1
+    }
+
     /// The chain's id, in the database's type.
     pub fn id(&self) -> i64 {
         self.chain.config.chain_id.cast_signed()

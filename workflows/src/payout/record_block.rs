@@ -34,7 +34,7 @@ pub async fn find(
     if seconds(&last) <= record {
         // Later blocks could still be at or before the record date. On a chain that mines on demand, silence shows that there are none.
         let quiet = engine.db.clock().now().timestamp() > record.max(seconds(&last)) + SILENCE_SECONDS;
-        let on_demand = network.chain.config.block_seconds <= 1 && cursor.head_number == cursor.final_number;
+        let on_demand = network.mines_at_once() && cursor.head_number == cursor.final_number;
         if on_demand && quiet {
             return Ok(at(&last));
         }

@@ -163,7 +163,7 @@ impl Keeper {
         tokio::select! {
             () = stop.cancelled() => {}
             () = sleep(pause) => {}
-            () = network.sent.notified(), if mines_at_once(network) => self.pace.hurry(),
+            () = network.sent.notified(), if network.mines_at_once() => self.pace.hurry(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Keeper {
         let config = &network.chain.config;
         let (block, poll) =
             (Duration::from_secs(config.block_seconds), Duration::from_millis(config.poll_milliseconds));
-        if !mines_at_once(network) {
+        if !network.mines_at_once() {
             return Ok(self.pace.until_block(moved, block, poll));
         }
         if let Some(quick) = self.pace.quick(poll) {
@@ -181,11 +181,6 @@ impl Keeper {
         let busy = step::any_unfinished(&mut engine.db.read().await?, network.id()).await?;
         Ok(if busy { poll } else { poll.max(block) })
     }
-}
-
-/// Whether a transaction does not wait for the time of the next block.
-fn mines_at_once(network: &Network) -> bool {
-    network.chain.config.block_seconds <= 1
 }
 
 /// Wakes overdue rows until the process stops.

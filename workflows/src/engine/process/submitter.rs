@@ -45,6 +45,12 @@ pub fn in_flight_max(network: &Network) -> i64 {
     i64::from(network.chain.config.in_flight_max)
 }
 
+/// With fewer prepared steps than this a lane takes more from the table. Where a transaction does not wait for the time of the next block, it
+/// takes them while it still has enough for a block: that may come before they are prepared.
+pub fn refilled_below(network: &Network) -> i64 {
+    in_flight_max(network) * if network.mines_at_once() { 2 } else { 1 }
+}
+
 /// The work of one lane.
 pub struct Submitter {
     engine: Engine,
@@ -191,7 +197,7 @@ impl Submitter {
         // Freed before the send, because the next block may already wake the next step.
         let waiting: Vec<&OperationId> = self.waiting.iter().map(|prepared| &prepared.op.id).collect();
         self.holds.retain(|id, _| waiting.contains(&id));
-        if self.waiting.len() < usize::try_from(in_flight_max(network)).unwrap_or(0) {
+        if self.waiting.len() < usize::try_from(refilled_below(network)).unwrap_or(0) {
             self.wants_more.notify_one();
         }
         let signed = stored.attempts.len();

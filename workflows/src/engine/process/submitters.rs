@@ -11,7 +11,9 @@ use tokio::task::JoinHandle;
 
 use crate::engine::prepare::{Memory, Prepared};
 use crate::engine::process::held::{Held, Hold};
-use crate::engine::process::submitter::{HELD_FULL_LANES, Incoming, Sending, Submitter, finished, in_flight_max};
+use crate::engine::process::submitter::{
+    HELD_FULL_LANES, Incoming, Sending, Submitter, finished, in_flight_max, refilled_below,
+};
 use crate::engine::{Engine, Network};
 
 /// How lanes and sends run beside everything else: as tasks. The simulation makes their steps one by one.
@@ -162,16 +164,16 @@ impl Submitters {
         self.coming.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many operations the lanes of a chain can take from the table now: enough for the room of the next two blocks. Also returns the
-    /// lanes that take none.
+    /// How many operations the lanes of a chain can take from the table now: enough for the room of one more block. Also returns the lanes
+    /// that take none.
     pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<LaneId>) {
         let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
-        let (most, lanes) = (in_flight_max(network), self.lanes.lock().await);
+        let (most, below, lanes) = (in_flight_max(network), refilled_below(network), self.lanes.lock().await);
         let of_chain = lanes.iter().filter(|(_, lane)| lane.chain_id == chain_id);
         let known: Vec<(&LaneId, i64)> = of_chain.map(|(id, _)| (id, self.held_steps(id))).collect();
         let idle = network.signers.len().saturating_sub(known.len());
-        let wanted: i64 = known.iter().filter(|(_, load)| *load < most).map(|(_, load)| 2 * most - load).sum();
-        let full = known.iter().filter(|(_, load)| *load >= most).map(|(id, _)| (*id).clone()).collect();
+        let wanted: i64 = known.iter().filter(|(_, load)| *load < below).map(|(_, load)| below + most - load).sum();
+        let full = known.iter().filter(|(_, load)| *load >= below).map(|(id, _)| (*id).clone()).collect();
         (usize::try_from(wanted).unwrap_or(0) + idle * usize::try_from(most).unwrap_or(0), full)
     }
 
