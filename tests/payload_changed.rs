@@ -3,12 +3,12 @@
 use serde_json::json;
 use world::{Mining, on_both_databases};
 
-use crate::installation::{Installation, Terms};
+use crate::installation::{Installation, PATIENCE, Terms};
 
 on_both_databases! {
     async fn a_call_or_payload_changed_after_acceptance_is_not_signed(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
-        let server = site.start().await;
+        let mut server = site.start().await;
         server.deploy("deploy", &site.offerings[0]).await;
         site.settled().await;
         site.lanes("paused").await;
@@ -20,12 +20,15 @@ on_both_databases! {
         let [sound, redirected, rewritten] = mints.try_into().unwrap();
         let freeze = site.freeze(&server, "freeze", 50).await.text("/id");
         let kept = site.rows(&format!("select cast(payload as text) from operations where id = '{rewritten}'")).await[0][0].clone();
+        // A running process could have read the rows before, and would sign what was accepted.
+        server.process.terminate(PATIENCE);
         // The call of another operation, which the contract would accept; and a payload that differs from the call.
         let of_freeze = format!("(select calldata from operation_steps where operation_id = '{freeze}')");
         site.write(&format!("update operation_steps set calldata = {of_freeze} where operation_id = '{redirected}'")).await;
         let other = format!("(select payload from operations where id = '{sound}')");
         site.write(&format!("update operations set payload = {other} where id = '{rewritten}'")).await;
         site.lanes("active").await;
+        let server = site.start().await;
         site.settled().await;
         assert_eq!(server.state(&sound).await.0, "confirmed");
         for changed in [&redirected, &rewritten] {
