@@ -10,7 +10,7 @@ use muniment_domain::db::{Db, Tx};
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::sql::sql;
 use muniment_domain::{Error, Result, event};
-use muniment_workflows::engine::commits::{Commits, Writes};
+use muniment_workflows::engine::commits::{Commits, Patience, Writes};
 use serde_json::json;
 use world::{Database, on_both_databases};
 
@@ -18,6 +18,8 @@ use crate::installation::open_at;
 
 const NOW: Duration = Duration::ZERO;
 const SOON: Duration = Duration::from_millis(25);
+/// Longer than a test may take.
+const LONG: Duration = Duration::from_secs(3_600);
 
 /// Adds a row and an event about it, and then changes a row that must be there.
 struct Add {
@@ -99,6 +101,28 @@ on_both_databases! {
         assert!(settled.is_ok() && signed.is_ok() && followed.is_ok());
         assert_eq!(first_commit(), [Point::Sign, Point::Follow]);
         assert_eq!(ids(&db).await, ["followed", "settled", "signed"]);
+    }
+
+    async fn moves_that_expect_each_other_do_not_wait_once_all_of_them_are_there(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let all = Patience::until(3, LONG);
+        let (first, followed, second) = futures::join!(
+            commits.write(&db, Point::Sign, all, add("first_lane", "first")),
+            commits.write(&db, Point::Follow, all, add("followed", "first")),
+            commits.write(&db, Point::Sign, all, add("second_lane", "first")),
+        );
+        assert!(first.is_ok() && followed.is_ok() && second.is_ok());
+        assert_eq!(first_commit(), [Point::Sign, Point::Sign, Point::Follow]);
+    }
+
+    async fn a_move_that_is_expected_and_does_not_come_is_waited_for_in_vain_for_a_moment_only(database: Database) {
+        let (db, commits) = (self::database(&database).await, shared());
+        let ended = Box::pin(commits.write(&db, Point::Sign, LONG, add("ended", "first")));
+        // Its task is ended while it waits, so it is none of those that are there.
+        assert!(futures::poll!(ended).is_pending());
+        commits.write(&db, Point::Follow, Patience::until(2, SOON), add("followed", "first")).await.unwrap();
+        assert_eq!(first_commit(), [Point::Follow]);
+        assert_eq!(ids(&db).await, ["followed"]);
     }
 
     async fn a_stale_move_costs_itself_alone(database: Database) {

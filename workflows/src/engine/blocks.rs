@@ -1,6 +1,6 @@
 //! The blocks of a pass, and the commit that stores them.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use muniment_domain::Result;
 use muniment_domain::attempt::SendAnswer;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::db::Tx;
-use muniment_domain::id::LaneId;
 use muniment_domain::point::Point;
 use muniment_domain::step::Sent;
 
-use crate::engine::commits::Writes;
+use crate::engine::commits::{Patience, Writes};
+use crate::engine::room::Announced;
 use crate::engine::{Engine, Network};
 use crate::engine::{inclusion, lane};
 
-/// How long a commit with transactions of the platform waits for the lanes that sign in the room that it makes.
-const FOR_SIGNATURES: Duration = Duration::from_millis(10);
+/// How long the follower waits for the lanes that sign in the room that its blocks make, and they for the follower.
+pub const FOR_SIGNATURES: Duration = Duration::from_millis(10);
 
 /// The platform's transactions in the blocks of a pass.
 pub struct Found {
@@ -30,12 +30,25 @@ pub struct Found {
     pub foreign: Vec<ForeignTransaction>,
 }
 
-/// Stores the blocks. Lanes that wait for the room that these make sign in the same commit. Returns whether others must look for theirs.
-pub async fn store(engine: &Engine, network: &Network, taken: Arc<Taken>) -> Result<bool> {
-    let waits = network.commits.are_shared() && network.room.announce(taken.included());
-    let patience = if waits { FOR_SIGNATURES } else { Duration::ZERO };
+/// Lets the lanes that wait for the room of these transactions sign from now on.
+pub fn announce<'a>(network: &'a Network, sent: &[Sent]) -> Announced<'a> {
+    let mut included = BTreeMap::new();
+    if network.commits.are_shared() {
+        for one in sent.iter().filter(|one| one.is_awaited()) {
+            *included.entry(one.sent_lane.clone()).or_default() += 1;
+        }
+    }
+    network.room.announce(included)
+}
+
+/// Stores the blocks, with the signatures of the lanes to which their room was announced. Returns whether others must look for theirs.
+pub async fn store(engine: &Engine, network: &Network, taken: Arc<Taken>, announced: Announced<'_>) -> Result<bool> {
+    let patience = match announced.lanes {
+        0 => Patience::NONE,
+        lanes => Patience::until(lanes + 1, FOR_SIGNATURES),
+    };
     let stored = engine.commit(network.id(), Point::Follow, patience, taken).await;
-    let has_room = network.room.end(waits);
+    let has_room = announced.end();
     stored.map(|()| has_room)
 }
 
@@ -56,17 +69,6 @@ impl Writes for Taken {
 }
 
 impl Taken {
-    /// The number of transactions of each lane that these blocks include.
-    fn included(&self) -> BTreeMap<LaneId, i64> {
-        let with_receipt: HashSet<B256> = self.found.receipts.iter().map(|receipt| receipt.tx_hash).collect();
-        let included = self.found.sent.iter().filter(|one| one.is_awaited() && with_receipt.contains(&one.sent_hash.0));
-        let mut lanes = BTreeMap::new();
-        for one in included {
-            *lanes.entry(one.sent_lane.clone()).or_default() += 1;
-        }
-        lanes
-    }
-
     async fn store(&self, tx: &mut Tx) -> Result<()> {
         let Self { cursor, ancestor, found, .. } = self;
         if *ancestor < cursor.head_number {

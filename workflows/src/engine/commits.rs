@@ -25,6 +25,35 @@ pub trait Writes: Send + Sync {
     fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>>;
 }
 
+/// How long a move waits for others that can share its commit.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    time: Duration,
+    /// When so many wait, with itself, it waits no longer.
+    enough: Option<usize>,
+}
+
+impl Patience {
+    /// The move is committed at once.
+    pub const NONE: Self = Self { time: Duration::ZERO, enough: None };
+
+    /// The move waits until so many moves wait, with itself, and for this time at most.
+    pub const fn until(enough: usize, time: Duration) -> Self {
+        Self { time, enough: Some(enough) }
+    }
+
+    fn is_over(&self, waiting: &[Waiting]) -> bool {
+        let count = waiting.iter().filter(|one| !one.written.is_closed()).count();
+        self.time.is_zero() || self.enough.is_some_and(|enough| count >= enough)
+    }
+}
+
+impl From<Duration> for Patience {
+    fn from(time: Duration) -> Self {
+        Self { time, enough: None }
+    }
+}
+
 /// The commits of one chain.
 #[derive(Default)]
 pub struct Commits {
@@ -59,8 +88,15 @@ impl Commits {
         self.are_shared.load(Ordering::Relaxed)
     }
 
-    /// Commits the writes of a move after this time at most, with those of others that wait by then.
-    pub async fn write(&self, db: &Db, point: Point, patience: Duration, writes: Arc<dyn Writes>) -> Result<()> {
+    /// Commits the writes of a move after its patience at most, with those of others that wait by then.
+    pub async fn write(
+        &self,
+        db: &Db,
+        point: Point,
+        patience: impl Into<Patience>,
+        writes: Arc<dyn Writes>,
+    ) -> Result<()> {
+        let patience = patience.into();
         if !self.are_shared() {
             return alone(db, point, writes.as_ref()).await;
         }
@@ -72,12 +108,16 @@ impl Commits {
 }
 
 impl Shared {
-    async fn write(&self, db: &Db, point: Point, patience: Duration, writes: Arc<dyn Writes>) -> Result<()> {
+    async fn write(&self, db: &Db, point: Point, patience: Patience, writes: Arc<dyn Writes>) -> Result<()> {
         let (written, mut ended) = oneshot::channel();
-        self.waiting().push(Waiting { point, writes, written });
+        let is_over = {
+            let mut waiting = self.waiting();
+            waiting.push(Waiting { point, writes, written });
+            patience.is_over(&waiting)
+        };
         let lead = async {
-            if !patience.is_zero() {
-                sleep(patience).await;
+            if !is_over {
+                sleep(patience.time).await;
             }
             self.turn.lock().await
         };

@@ -20,6 +20,7 @@ use muniment_domain::{Error, Result};
 use crate::engine::blocks::{self, Found, Taken};
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::position::Position;
+use crate::engine::room::Announced;
 use crate::engine::{Engine, Network};
 use crate::engine::{catch_up, observe, queue};
 
@@ -164,8 +165,8 @@ async fn walk(
         return Ok((Pass::Still, Some(position)));
     }
     let reached = blocks.last().is_none_or(|b| b.number == newest);
-    let found = find_transactions(engine, network, &position.signers, blocks).await?;
-    let position = commit(engine, network, position, ancestor, found, last).await?;
+    let (found, announced) = find_transactions(engine, network, &position.signers, blocks).await?;
+    let position = commit(engine, network, position, ancestor, (found, announced), last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
 
@@ -227,19 +228,21 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
     (cursor.final_number < number && number <= walked).then_some((number, announced.hash))
 }
 
-/// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys.
-async fn find_transactions(
+/// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys. Lanes sign in
+/// their room meanwhile.
+async fn find_transactions<'a>(
     engine: &Engine,
-    network: &Network,
+    network: &'a Network,
     signers: &HashSet<Address>,
     blocks: Vec<Block>,
-) -> Result<Found, Walk> {
+) -> Result<(Found, Announced<'a>), Walk> {
     let by_us = |t: &&BlockTx| signers.contains(&t.from);
     let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
     let sent = match hashes.as_slice() {
         [] => Vec::new(),
         hashes => step::sent(&mut engine.db.read().await?, network.id(), hashes).await?,
     };
+    let announced = blocks::announce(network, &sent);
     let known: HashSet<B256> = sent.iter().map(|one| one.sent_hash.0).collect();
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
     // One request for all of them, or none if the blocks contain no transaction of the platform.
@@ -257,7 +260,7 @@ async fn find_transactions(
         let strange = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
         foreign.extend(strange.map(|t| stranger(network.id(), block, t.from, t.nonce, t.hash)));
     }
-    Ok(Found { headers: blocks.iter().map(header_of).collect(), sent, receipts, foreign })
+    Ok((Found { headers: blocks.iter().map(header_of).collect(), sent, receipts, foreign }, announced))
 }
 
 /// The proof of a foreign transaction: one of a platform key that the platform did not sign.
@@ -278,11 +281,11 @@ async fn commit(
     network: &Network,
     mut position: Position,
     ancestor: i64,
-    found: Found,
-    announced: Option<(i64, B256)>,
+    (found, announced): (Found, Announced<'_>),
+    last_shown: Option<(i64, B256)>,
 ) -> Result<Position> {
     let mut last = (position.cursor.final_number, position.cursor.final_hash.0);
-    if let Some((number, hash)) = announced {
+    if let Some((number, hash)) = last_shown {
         let ours = match found.headers.iter().find(|header| header.number == number) {
             Some(header) => Some(header.hash.0),
             None => position.hash_at(&engine.db, number).await?,
@@ -297,7 +300,7 @@ async fn commit(
     };
     let answers: Vec<_> = found.receipts.iter().filter_map(|receipt| network.take_answer(receipt.tx_hash)).collect();
     let taken = Arc::new(Taken { cursor: position.cursor.clone(), ancestor, found, head, last, answers });
-    let has_room = match blocks::store(engine, network, taken.clone()).await {
+    let has_room = match blocks::store(engine, network, taken.clone(), announced).await {
         Ok(has_room) => has_room,
         Err(error) => {
             network.hold_answers(taken.answers.clone());

@@ -57,7 +57,7 @@ use muniment_domain::{Error, contract};
 pub use network::Network;
 pub use start::StartError;
 
-use crate::engine::commits::Writes;
+use crate::engine::commits::{Patience, Writes};
 use crate::engine::kind::OperationKind;
 use crate::engine::platform::Platform;
 use crate::settings::Settings;
@@ -91,7 +91,7 @@ impl Engine {
         &self,
         chain_id: i64,
         point: Point,
-        patience: Duration,
+        patience: impl Into<Patience>,
         writes: Arc<dyn Writes>,
     ) -> Result<(), Error> {
         match self.network(chain_id) {

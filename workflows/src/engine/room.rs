@@ -1,5 +1,5 @@
 //! Room in the lanes: how many more of their transactions may be in flight. A block makes room. A lane that waits for it signs while the
-//! follower's commit still waits, so that receipts and new signatures are one commit. The room is known in memory only: if the follower's
+//! follower reads the receipts, and both are one commit. The room is known in memory only: if the receipts cannot be read or the follower's
 //! part of the commit fails, the lane has a few transactions more in flight, for as long as the block is read again.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,32 @@ struct Lanes {
     is_behind: bool,
     /// The room that the follower's commit gives those that wait, and that they have not taken yet.
     coming: BTreeMap<LaneId, i64>,
+    /// The lanes to which the follower has announced room, until its commit has ended.
+    announced: usize,
+}
+
+/// The room that the follower has announced. It ends with the follower's commit, or when there is none.
+pub struct Announced<'a> {
+    room: &'a Room,
+    /// The number of lanes that can take it.
+    pub lanes: usize,
+}
+
+impl Announced<'_> {
+    /// The follower's commit has ended. Returns whether lanes must look for their room: nothing was announced to them, or not all of them
+    /// have taken it.
+    pub fn end(self) -> bool {
+        let untaken = std::mem::take(&mut self.room.lanes().coming);
+        self.lanes == 0 || !untaken.is_empty()
+    }
+}
+
+impl Drop for Announced<'_> {
+    fn drop(&mut self) {
+        let mut lanes = self.room.lanes();
+        lanes.coming.clear();
+        lanes.announced = 0;
+    }
 }
 
 impl Room {
@@ -57,18 +83,18 @@ impl Room {
         lanes.is_behind || !lanes.waiting.is_empty()
     }
 
-    /// Tells lanes that the follower is about to commit the inclusion of so many of their transactions. Returns whether one of them waits
-    /// for that.
-    pub fn announce(&self, mut included: BTreeMap<LaneId, i64>) -> bool {
+    /// Tells those lanes that wait for room that the follower is about to commit the inclusion of so many of their transactions.
+    pub fn announce(&self, mut included: BTreeMap<LaneId, i64>) -> Announced<'_> {
         let mut lanes = self.lanes();
         included.retain(|lane_id, _| lanes.waiting.contains(lane_id));
-        let waits = !included.is_empty();
+        let count = included.len();
         lanes.coming = included;
+        lanes.announced = count;
         drop(lanes);
-        if waits {
+        if count > 0 {
             self.look_again();
         }
-        waits
+        Announced { room: self, lanes: count }
     }
 
     /// Takes the announced room of a lane.
@@ -76,11 +102,9 @@ impl Room {
         self.lanes().coming.remove(lane_id).unwrap_or_default()
     }
 
-    /// The follower's commit has ended. Returns whether its lanes must look for their room: nothing was announced to them, or not all of
-    /// them have taken it.
-    pub fn end(&self, was_announced: bool) -> bool {
-        let untaken = std::mem::take(&mut self.lanes().coming);
-        !was_announced || !untaken.is_empty()
+    /// The number of lanes to which the follower has announced room, until its commit has ended.
+    pub fn announced(&self) -> usize {
+        self.lanes().announced
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
@@ -97,21 +121,24 @@ mod tests {
         let room = Room::default();
         let included = || BTreeMap::from([("lan_a".into(), 3), ("lan_b".into(), 2)]);
         let mut changed = room.subscribe();
-        assert!(!room.announce(included()), "no lane waits");
+        let announced = room.announce(included());
+        assert!(announced.lanes == 0 && announced.end(), "no lane waits");
         assert!(!changed.has_changed().unwrap());
-        assert!(room.end(false));
         room.set_waiting(&"lan_a".into(), true);
         assert!(room.is_awaited());
-        assert!(room.announce(included()));
+        let announced = room.announce(included());
+        assert_eq!((announced.lanes, room.announced()), (1, 1));
         assert!(changed.has_changed().unwrap());
         changed.mark_unchanged();
         assert_eq!(room.take(&"lan_b".into()), 0, "it did not wait");
         assert_eq!((room.take(&"lan_a".into()), room.take(&"lan_a".into())), (3, 0));
-        assert!(!room.end(true), "all of it was taken");
-        assert!(room.announce(included()) && room.end(true), "nobody took it");
+        assert!(!announced.end() && room.announced() == 0, "all of it was taken");
+        assert!(room.announce(included()).end(), "nobody took it");
         assert_eq!(room.take(&"lan_a".into()), 0, "it is in the database now");
+        drop(room.announce(included()));
+        assert_eq!(room.take(&"lan_a".into()), 0, "the receipts could not be read");
         room.set_waiting(&"lan_a".into(), false);
-        assert!(!room.announce(included()) && !room.is_awaited());
+        assert!(room.announce(included()).lanes == 0 && !room.is_awaited());
         room.set_behind(true);
         assert!(room.is_awaited());
     }

@@ -21,7 +21,8 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, State, Step};
 use muniment_domain::{Error, Result};
 
-use crate::engine::commits::Writes;
+use crate::engine::blocks::FOR_SIGNATURES;
+use crate::engine::commits::{Patience, Writes};
 use crate::engine::failure::Failure;
 use crate::engine::payout_limit::{self, Day};
 use crate::engine::prepare::Prepared;
@@ -76,9 +77,9 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
-        let waits = in_flight > 0 && network.signers.len() > 1;
-        let patience = if waits { FOR_OTHERS } else { Duration::ZERO };
-        let in_flight = in_flight - network.room.take(lane_id);
+        let coming = network.room.take(lane_id);
+        let is_busy = in_flight > 0;
+        let in_flight = in_flight - coming;
         let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
         if most == 0 || batch.is_empty() {
@@ -114,6 +115,7 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             return Ok(Stored::nothing(rest));
         }
         let signed = Arc::new(Signatures { lane, signed, day });
+        let patience = patience(network, coming > 0, is_busy);
         match engine.commit(network.id(), Point::Sign, patience, signed.clone()).await {
             Ok(()) => {
                 release(engine, network, &signed.signed).await?;
@@ -131,6 +133,15 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
         }
     }
     Ok(Stored::nothing(batch))
+}
+
+/// How long the signatures of a lane wait: for the follower and the other lanes in the room of the same blocks, or for other lanes.
+fn patience(network: &Network, has_coming_room: bool, is_busy: bool) -> Patience {
+    match network.room.announced() {
+        lanes if has_coming_room && lanes > 0 => Patience::until(lanes + 1, FOR_SIGNATURES),
+        _ if is_busy && network.signers.len() > 1 => FOR_OTHERS.into(),
+        _ => Patience::NONE,
+    }
 }
 
 /// What these operations waited for has ended, or they would not have been signed: all others that wait for it go on.
