@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::courier::{Courier, Sign, Unseal, Vault};
 pub use self::lookup::lookup;
 use crate::delivery::lane::Lanes;
-use crate::engine::process::queue_worker::QueueWorker;
+use crate::engine::process::queue_worker::{BATCH, QueueWorker};
 use crate::engine::queue::DELIVERY;
 
 /// How often overdue deliveries are looked for.
@@ -41,8 +41,6 @@ const PRUNE: Duration = Duration::from_secs(3600);
 const PRUNED_MAX: i64 = 500;
 /// Wakes that are passed on at once.
 const CONCURRENCY: usize = 16;
-/// Wakes that one read of the queue takes.
-const BATCH: usize = 64;
 /// How long a stop waits for the requests in progress.
 const DRAIN: Duration = Duration::from_secs(20);
 

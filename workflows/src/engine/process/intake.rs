@@ -25,7 +25,7 @@ const TOGETHER: usize = 16;
 /// Groups of one chain that are prepared at the same time.
 const GROUPS_MAX: usize = 16;
 /// Wakes of one chain in memory. The rest waits in the table, like operations that wait for a lane.
-const WAITING_MAX: usize = 256;
+pub const WAITING_MAX: usize = 256;
 
 /// Accepts the wakes of operations.
 #[derive(Clone)]

@@ -25,6 +25,8 @@ const MISSED_HEARTBEATS: usize = 6;
 /// After so long without a heartbeat a worker hangs: the library asks the database without a limit, and a half-open connection never answers.
 /// Longer than the server lets a statement take.
 const SILENCE: Duration = Duration::from_secs(45);
+/// How many jobs one read of a queue takes, where other processes may have nothing to do.
+pub const BATCH: usize = 64;
 /// The pause between two looks whether the database is back.
 const AWAY: Duration = Duration::from_secs(1);
 /// How often in a row a queue's worker may fail before the process ends, so that its supervisor notices.

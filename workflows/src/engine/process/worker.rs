@@ -11,16 +11,11 @@ use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
 use crate::engine::process::intake::{self, Intake};
-use crate::engine::process::queue_worker::QueueWorker;
+use crate::engine::process::queue_worker::{BATCH, QueueWorker};
 use crate::engine::process::submitters::Submitters;
 use crate::engine::process::{job, keeper, listener};
 use crate::engine::queue::{OPERATIONS, OTHERS};
 use crate::engine::sweep;
-
-/// Wakes of operations that a process takes at once. They are only handed to the intake.
-const WAKES: usize = 256;
-/// Jobs of another queue that a process takes at once. It makes them itself, and another process may have nothing to do.
-const JOBS: usize = 64;
 
 impl Engine {
     /// Runs this process until it is told to stop, then lets the moves in progress finish.
@@ -40,8 +35,9 @@ impl Engine {
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
         tasks.spawn(listener::listen(self.clone(), stop.clone()).map(|()| Ok(())));
-        let queues = OPERATIONS.map(|queue| (queue, WAKES)).into_iter().chain(OTHERS.map(|queue| (queue, JOBS)));
-        for (queue, batch) in queues {
+        // Wakes of operations are only handed to the intake.
+        let wakes = OPERATIONS.map(|queue| (queue, intake::WAITING_MAX));
+        for (queue, batch) in wakes.into_iter().chain(OTHERS.map(|queue| (queue, BATCH))) {
             tasks.spawn(work(&self, intake.clone(), queue, batch).run(stop.clone()));
         }
         let mut ended = Ok(());
