@@ -103,7 +103,7 @@ on_both_databases! {
         assert_eq!(ids(&db).await, ["followed", "settled", "signed"]);
     }
 
-    async fn moves_that_expect_each_other_do_not_wait_once_all_of_them_are_there(database: Database) {
+    async fn a_commit_begins_as_soon_as_all_expected_moves_wait(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
         let all = Patience::until(3, LONG);
         let (first, followed, second) = futures::join!(
@@ -115,11 +115,11 @@ on_both_databases! {
         assert_eq!(first_commit(), [Point::Sign, Point::Sign, Point::Follow]);
     }
 
-    async fn a_move_that_is_expected_and_does_not_come_is_waited_for_in_vain_for_a_moment_only(database: Database) {
+    async fn an_expected_move_that_was_cancelled_delays_a_commit_by_its_patience_only(database: Database) {
         let (db, commits) = (self::database(&database).await, shared());
-        let ended = Box::pin(commits.write(&db, Point::Sign, LONG, add("ended", "first")));
-        // Its task is ended while it waits, so it is none of those that are there.
-        assert!(futures::poll!(ended).is_pending());
+        let cancelled = Box::pin(commits.write(&db, Point::Sign, LONG, add("cancelled", "first")));
+        // Polled once and dropped: it no longer counts as waiting.
+        assert!(futures::poll!(cancelled).is_pending());
         commits.write(&db, Point::Follow, Patience::until(2, SOON), add("followed", "first")).await.unwrap();
         assert_eq!(first_commit(), [Point::Follow]);
         assert_eq!(ids(&db).await, ["followed"]);

@@ -29,7 +29,7 @@ pub trait Writes: Send + Sync {
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
     time: Duration,
-    /// When so many wait, with itself, it waits no longer.
+    /// The number of waiting moves, this one included, at which the commit begins.
     enough: Option<usize>,
 }
 
@@ -37,7 +37,7 @@ impl Patience {
     /// The move is committed at once.
     pub const NONE: Self = Self { time: Duration::ZERO, enough: None };
 
-    /// The move waits until so many moves wait, with itself, and for this time at most.
+    /// Waits for this time at most, and until so many moves wait, this one included.
     pub const fn until(enough: usize, time: Duration) -> Self {
         Self { time, enough: Some(enough) }
     }

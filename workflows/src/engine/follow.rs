@@ -166,7 +166,7 @@ async fn walk(
     }
     let reached = blocks.last().is_none_or(|b| b.number == newest);
     let (found, announced) = find_transactions(engine, network, &position.signers, blocks).await?;
-    let position = commit(engine, network, position, ancestor, (found, announced), last).await?;
+    let position = commit(engine, network, position, ancestor, found, announced, last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
 
@@ -281,11 +281,12 @@ async fn commit(
     network: &Network,
     mut position: Position,
     ancestor: i64,
-    (found, announced): (Found, Announced<'_>),
-    last_shown: Option<(i64, B256)>,
+    found: Found,
+    announced: Announced<'_>,
+    finalized: Option<(i64, B256)>,
 ) -> Result<Position> {
     let mut last = (position.cursor.final_number, position.cursor.final_hash.0);
-    if let Some((number, hash)) = last_shown {
+    if let Some((number, hash)) = finalized {
         let ours = match found.headers.iter().find(|header| header.number == number) {
             Some(header) => Some(header.hash.0),
             None => position.hash_at(&engine.db, number).await?,

@@ -27,7 +27,7 @@ struct Lanes {
     announced: usize,
 }
 
-/// The room that the follower has announced. It ends with the follower's commit, or when there is none.
+/// Room that the follower has announced to lanes. When it is dropped, what they have not taken is withdrawn.
 pub struct Announced<'a> {
     room: &'a Room,
     /// The number of lanes that can take it.
