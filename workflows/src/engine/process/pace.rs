@@ -41,8 +41,8 @@ impl Pace {
     }
 
     /// The pause on a chain with a block time. A block that was there at the first look may have been there for a while: the next one is
-    /// looked for a little sooner, until one comes late. Then that moment is kept for some blocks, and
-    /// for more each time. So a look is mostly one for each block.
+    /// looked for a little sooner, until one comes late. Then that moment is kept for some blocks, and for more each time. So a look is
+    /// mostly one for each block.
     pub fn until_block(&mut self, found: bool, block: Duration, poll: Duration) -> Duration {
         let little = poll.min(block) / 4;
         if !found {
