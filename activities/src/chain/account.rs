@@ -1,7 +1,8 @@
 //! Reads of one address: nonce, balance, code.
 use alloy::primitives::{Address, B256, Bytes, U64, U256};
 use futures::future::join_all;
-use serde_json::{Value, json};
+use serde::de::IgnoredAny;
+use serde_json::json;
 
 use crate::{
     chain::{Chain, Tag},
@@ -42,7 +43,7 @@ impl Chain {
             let count = answers.next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
             let count: U64 = required(COUNT, count)?;
             for (answer, hash) in answers.zip(hashes) {
-                if optional::<Value>(RECEIPT, answer)?.is_some() {
+                if optional::<IgnoredAny>(RECEIPT, answer)?.is_some() {
                     return Ok((count.to::<u64>(), Some(*hash)));
                 }
             }

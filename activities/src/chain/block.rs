@@ -3,14 +3,13 @@ use std::collections::BTreeMap;
 
 use alloy::primitives::{Address, B256, U64};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::{json, value::RawValue};
 
 pub use super::header::Header;
-use super::header::RawHeader;
 use crate::{
     chain::{Chain, Tag, proof::has_transactions},
     fault::Fault,
-    rpc::{Answer, Request, endpoint::Endpoint, first, required},
+    rpc::{Answer, Request, endpoint::Endpoint, first, parse, required},
 };
 
 pub(crate) const METHOD: &str = "eth_getBlockByNumber";
@@ -20,8 +19,7 @@ const BLOCKS_PER_BATCH: u64 = 16;
 const HEADERS_PER_BATCH: usize = 100;
 
 /// A block with its transactions.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "RawBlock")]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Block {
     /// The block number.
     pub number: u64,
@@ -38,7 +36,6 @@ pub struct Block {
     /// The transactions in block order.
     pub transactions: Vec<BlockTx>,
     /// The root of its receipts, if the block's hash proves it.
-    #[serde(default)]
     pub receipts_root: Option<B256>,
 }
 
@@ -57,10 +54,9 @@ pub struct BlockTx {
 }
 
 #[derive(Deserialize)]
-struct RawBlock {
-    #[serde(flatten)]
-    header: RawHeader,
-    transactions: Vec<RawTx>,
+struct RawBody<'a> {
+    #[serde(borrow)]
+    transactions: Vec<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -70,14 +66,6 @@ struct RawTx {
     nonce: U64,
     #[serde(default)]
     to: Option<Address>,
-}
-
-impl From<RawBlock> for Block {
-    fn from(raw: RawBlock) -> Block {
-        let Header { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit } = raw.header.into();
-        let transactions = raw.transactions.into_iter().map(BlockTx::from).collect();
-        Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, transactions, receipts_root: None }
-    }
 }
 
 impl From<RawTx> for BlockTx {
@@ -111,31 +99,36 @@ struct Listed {
 impl Chain {
     /// Reads a full block, and compares it with its own hash.
     pub(crate) fn body(&self, answer: Answer) -> Result<Body, Fault> {
-        let value: Value = required(METHOD, answer)?;
-        let roots = self.proofs.roots(&value)?;
+        let text: Box<RawValue> = required(METHOD, answer)?;
+        let roots = self.proofs.roots(&text)?;
+        let header: Header = parse(METHOD, &text)?;
+        let RawBody { transactions: listed } = parse(METHOD, &text)?;
         let is_proved = match roots {
-            Some(roots) => has_transactions(&value, roots)?,
+            Some(roots) => has_transactions(header.number, &listed, roots)?,
             None => false,
         };
-        let mut block: Block = required(METHOD, Ok(value))?;
         if let Some(roots) = roots {
-            block.receipts_root = Some(roots.receipts);
-            self.proved.keep_header(&block.header(), roots.bloom);
+            self.proved.keep_header(&header, roots.bloom);
         }
+        let transactions = listed.into_iter().map(|text| parse(METHOD, text)).collect::<Result<_, _>>()?;
+        let Header { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit } = header;
+        let receipts_root = roots.map(|roots| roots.receipts);
+        let block =
+            Block { number, hash, parent_hash, timestamp, base_fee_per_gas, gas_limit, transactions, receipts_root };
         Ok(Body { block, is_proved })
     }
 
     /// Reads a header, and compares it with its own hash.
     pub(crate) fn sealed(&self, answer: Answer) -> Result<Header, Fault> {
-        let value: Value = required(METHOD, answer)?;
-        self.proofs.roots(&value)?;
-        required(METHOD, Ok(value))
+        let text: Box<RawValue> = required(METHOD, answer)?;
+        self.proofs.roots(&text)?;
+        parse(METHOD, &text)
     }
 
     /// Reads a header; none above the head, where one node answers null and another one an error.
     pub(crate) fn header_or_none(&self, answers: Vec<Answer>) -> Result<Option<Header>, Fault> {
         match answers.into_iter().next() {
-            Some(Ok(Value::Null)) => Ok(None),
+            Some(Ok(text)) if text.get() == "null" => Ok(None),
             Some(answer) => self.sealed(answer).map(Some).or_else(|fault| match fault {
                 Fault::UnknownBlock => Ok(None),
                 other => Err(other),

@@ -1,7 +1,18 @@
-//! An event of a contract.
+//! The events of contracts.
 
 use alloy::primitives::{Address, B256, Bytes, U64};
 use serde::{Deserialize, Serialize};
+
+/// One event of a receipt.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Log {
+    /// The contract that emitted it.
+    pub address: Address,
+    /// Signature hash and indexed fields.
+    pub topics: Vec<B256>,
+    /// The other fields.
+    pub data: Bytes,
+}
 
 /// An event with its position on the chain.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

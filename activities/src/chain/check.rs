@@ -90,8 +90,8 @@ impl Chain {
             return Err(fault);
         }
         // The first header that hashes to its own hash shows that those of this chain do.
-        if let Ok(value) = &genesis {
-            self.proofs.roots(value)?;
+        if let Ok(text) = &genesis {
+            self.proofs.roots(text)?;
         }
         let genesis = rpc::required::<Genesis>("eth_getBlockByNumber", genesis)?.hash;
         // The first endpoint that answers sets the genesis for all others.

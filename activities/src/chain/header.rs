@@ -23,14 +23,14 @@ pub struct Header {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct RawHeader {
-    pub(super) number: U64,
-    pub(super) hash: B256,
-    pub(super) parent_hash: B256,
-    pub(super) timestamp: U64,
+struct RawHeader {
+    number: U64,
+    hash: B256,
+    parent_hash: B256,
+    timestamp: U64,
     #[serde(default)]
-    pub(super) base_fee_per_gas: U256,
-    pub(super) gas_limit: U64,
+    base_fee_per_gas: U256,
+    gas_limit: U64,
 }
 
 impl From<RawHeader> for Header {

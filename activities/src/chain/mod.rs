@@ -11,6 +11,7 @@ pub mod inclusion;
 pub mod logs;
 mod proof;
 mod proved_events;
+mod raw_receipt;
 pub mod receipt;
 pub mod send;
 pub mod sequence;

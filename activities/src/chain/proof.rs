@@ -9,22 +9,20 @@ use std::sync::{
 };
 
 use alloy::{
-    consensus::{Eip658Value, Receipt, TxEnvelope, proofs::ordered_trie_root_encoded},
+    consensus::{Header, TxEnvelope, proofs::ordered_trie_root_encoded},
     eips::eip2718::Encodable2718,
-    primitives::{B256, Bloom, Log, U64, U256, keccak256},
-    rlp::Encodable,
+    primitives::{B256, Bloom, U64, keccak256},
 };
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::value::RawValue;
 
+use super::raw_receipt::RawReceipt;
 use crate::fault::Fault;
 
 /// Headers in a row that do not hash to their own hash before the chain counts as one of another kind.
 const MISMATCHES_MAX: u32 = 20;
 /// Reads of one block after which a body is taken that neither its header nor a second endpoint could prove.
 const DOUBTS_MAX: u32 = 5;
-/// The newest type of receipt that is known to encode as Ethereum's.
-const RECEIPT_TYPE_MAX: u64 = 4;
 
 /// The roots of a header whose hash was computed from its fields, and the filter of its events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,6 +30,15 @@ pub(crate) struct Roots {
     pub transactions: B256,
     pub receipts: B256,
     pub bloom: Bloom,
+}
+
+/// What a block or a transaction says of itself.
+#[derive(Default, Deserialize)]
+struct Claim {
+    #[serde(default)]
+    number: Option<U64>,
+    #[serde(default)]
+    hash: Option<B256>,
 }
 
 /// The proofs of a chain so far.
@@ -48,10 +55,10 @@ pub(crate) struct Proofs {
 impl Proofs {
     /// The roots of a block or header, if its hash proves them. A header that contradicts its hash is refused on a chain whose other headers
     /// do not; a fork of the chain that adds fields would refuse all of them, so that ends after some.
-    pub fn roots(&self, value: &Value) -> Result<Option<Roots>, Fault> {
-        let header = alloy::consensus::Header::deserialize(value).ok();
-        let claimed = value.get("hash").and_then(Value::as_str).and_then(|hash| hash.parse::<B256>().ok());
-        let proved = header.filter(|header| Some(header.hash_slow()) == claimed);
+    pub fn roots(&self, text: &RawValue) -> Result<Option<Roots>, Fault> {
+        let header: Option<Header> = serde_json::from_str(text.get()).ok();
+        let claim: Claim = serde_json::from_str(text.get()).unwrap_or_default();
+        let proved = header.filter(|header| claim.hash == Some(header.hash_slow()));
         if let Some(header) = proved {
             self.standard.store(true, Ordering::Relaxed);
             self.mismatches.store(0, Ordering::Relaxed);
@@ -68,7 +75,8 @@ impl Proofs {
             );
             return Ok(None);
         }
-        Err(Fault::Malformed(format!("the header of block {} does not hash to {}", value["number"], value["hash"])))
+        let (number, hash) = (claim.number.unwrap_or_default(), claim.hash.unwrap_or_default());
+        Err(Fault::Malformed(format!("the header of block {number} does not hash to {hash}")))
     }
 
     /// Whether an unproved block is accepted after several reads. Otherwise the follower would wait for ever; a transaction that the block
@@ -88,14 +96,13 @@ impl Proofs {
 
 /// Whether the transactions of a block are those of its header. False if one of them has a form that cannot be encoded here; a fault if all
 /// can be, and they are not what the header covers.
-pub(crate) fn has_transactions(value: &Value, roots: Roots) -> Result<bool, Fault> {
-    let Some(listed) = value.get("transactions").and_then(Value::as_array) else { return Ok(false) };
+pub(crate) fn has_transactions(block: u64, listed: &[&RawValue], roots: Roots) -> Result<bool, Fault> {
     let mut encoded = Vec::with_capacity(listed.len());
-    for transaction in listed {
-        let claimed = transaction.get("hash").and_then(Value::as_str).and_then(|hash| hash.parse::<B256>().ok());
-        let Ok(envelope) = TxEnvelope::deserialize(transaction) else { return Ok(false) };
+    for text in listed {
+        let Ok(envelope) = serde_json::from_str::<TxEnvelope>(text.get()) else { return Ok(false) };
+        let claim: Claim = serde_json::from_str(text.get()).unwrap_or_default();
         let bytes = envelope.encoded_2718();
-        if Some(keccak256(&bytes)) != claimed {
+        if claim.hash != Some(keccak256(&bytes)) {
             return Ok(false);
         }
         encoded.push(bytes);
@@ -103,51 +110,13 @@ pub(crate) fn has_transactions(value: &Value, roots: Roots) -> Result<bool, Faul
     match ordered_trie_root_encoded(&encoded) == roots.transactions {
         true => Ok(true),
         false => Err(Fault::Malformed(format!(
-            "the transactions of block {} are not those of its header; the endpoint left some out",
-            value["number"]
+            "the transactions of block {block} are not those of its header; the endpoint left some out"
         ))),
     }
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ReceiptFields {
-    #[serde(default, rename = "type")]
-    kind: U64,
-    status: U64,
-    cumulative_gas_used: U256,
-    logs: Vec<LogFields>,
-}
-
-#[derive(Deserialize)]
-struct LogFields {
-    address: alloy::primitives::Address,
-    topics: Vec<B256>,
-    data: alloy::primitives::Bytes,
-}
-
 /// Whether these are all receipts of a block, as its header covers them. None if a receipt has a form that cannot be encoded here.
-pub(crate) fn has_receipts(receipts: &[Value], root: B256) -> Option<bool> {
-    let mut encoded = Vec::with_capacity(receipts.len());
-    for value in receipts {
-        let fields = ReceiptFields::deserialize(value).ok()?;
-        let kind = fields.kind.to::<u64>();
-        if kind > RECEIPT_TYPE_MAX {
-            return None;
-        }
-        let logs =
-            fields.logs.into_iter().map(|log| Log::new(log.address, log.topics, log.data)).collect::<Option<_>>()?;
-        let receipt = Receipt {
-            status: Eip658Value::Eip658(fields.status == U64::from(1)),
-            cumulative_gas_used: fields.cumulative_gas_used.saturating_to(),
-            logs,
-        };
-        let mut bytes = Vec::new();
-        if kind > 0 {
-            bytes.push(u8::try_from(kind).ok()?);
-        }
-        receipt.with_bloom().encode(&mut bytes);
-        encoded.push(bytes);
-    }
+pub(super) fn has_receipts(receipts: &[RawReceipt], root: B256) -> Option<bool> {
+    let encoded = receipts.iter().map(RawReceipt::encoded).collect::<Option<Vec<_>>>()?;
     Some(ordered_trie_root_encoded(&encoded) == root)
 }

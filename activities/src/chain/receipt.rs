@@ -1,12 +1,14 @@
 //! Receipts: read by block or by hash, checked against the request, and confirmed by several endpoints.
 use std::collections::BTreeMap;
 
-use alloy::primitives::{Address, B256, Bytes, U64, U256};
+use alloy::primitives::{Address, B256};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
+pub use super::chain_log::Log;
+use super::{chain_log::ChainLog, raw_receipt::RawReceipt};
 use crate::{
-    chain::{Chain, logs::ChainLog, proof::has_receipts},
+    chain::{Chain, proof::has_receipts},
     fault::Fault,
     rpc::{Answer, Request, endpoint::Endpoint, optional, required},
 };
@@ -41,17 +43,6 @@ pub struct Receipt {
     pub logs: Vec<Log>,
 }
 
-/// One event of a receipt.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Log {
-    /// The contract that emitted it.
-    pub address: Address,
-    /// Signature hash and indexed fields.
-    pub topics: Vec<B256>,
-    /// The other fields.
-    pub data: Bytes,
-}
-
 /// Whether the endpoints agree on a receipt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Agreement {
@@ -63,24 +54,6 @@ pub enum Agreement {
     Disputed(String),
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct RawReceipt {
-    transaction_hash: B256,
-    block_number: U64,
-    block_hash: B256,
-    from: Address,
-    #[serde(default)]
-    to: Option<Address>,
-    #[serde(default)]
-    contract_address: Option<Address>,
-    status: U64,
-    gas_used: U64,
-    #[serde(default)]
-    effective_gas_price: U256,
-    logs: Vec<Log>,
-}
-
 impl From<RawReceipt> for Receipt {
     fn from(raw: RawReceipt) -> Receipt {
         Receipt {
@@ -90,7 +63,7 @@ impl From<RawReceipt> for Receipt {
             from: raw.from,
             to: raw.to,
             contract_address: raw.contract_address,
-            success: raw.status == U64::from(1),
+            success: raw.is_success(),
             gas_used: raw.gas_used.to(),
             effective_gas_price: raw.effective_gas_price.saturating_to(),
             logs: raw.logs,
@@ -169,21 +142,21 @@ impl Chain {
     /// the header, or if there is no proved root.
     async fn one_by_one(&self, request: &ReceiptRequest) -> Result<Option<Part>, Fault> {
         let Some(root) = request.receipts_root else { return Ok(None) };
-        let mut found: BTreeMap<B256, Value> = BTreeMap::new();
+        let mut found: BTreeMap<B256, RawReceipt> = BTreeMap::new();
         for _ in 0..READS_MAX {
             let missing: Vec<&B256> = request.transactions.iter().filter(|hash| !found.contains_key(*hash)).collect();
             if missing.is_empty() {
                 break;
             }
             let answers = self.ask(missing.iter().map(|hash| one(hash)).collect(), Ok).await?;
-            let seen = missing.into_iter().copied().zip(answers);
-            found.extend(seen.filter_map(|(hash, answer)| Some((hash, answer.ok().filter(|value| !value.is_null())?))));
+            let seen = missing.into_iter().zip(answers);
+            found.extend(seen.filter_map(|(hash, answer)| Some((*hash, optional(ONE, answer).ok().flatten()?))));
         }
-        let all: Vec<Value> = request.transactions.iter().filter_map(|hash| found.remove(hash)).collect();
-        if has_receipts(&all, root) != Some(true) {
-            return Ok(None);
+        let all: Vec<RawReceipt> = request.transactions.iter().filter_map(|hash| found.remove(hash)).collect();
+        match has_receipts(&all, root) {
+            Some(true) => of_proved(request, all).map(Some),
+            _ => Ok(None),
         }
-        of_block(request, vec![Ok(Value::Array(all))]).map(Some)
     }
 
     /// The receipt if its block proves it. Without a proof two endpoints must agree, or a single endpoint is read several times. None while
@@ -282,41 +255,49 @@ fn of_blocks(blocks: &[&ReceiptRequest], answers: Vec<Answer>) -> Result<Vec<Par
 }
 
 fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Fault> {
-    let (hash, ours) = (request.block, &request.ours);
     // One answer can be a block's array or a single receipt.
-    let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(value) if value.is_object());
-    let mut found: Vec<Receipt> = Vec::new();
-    let (mut is_proved, mut events) = (false, None);
-    if by_block {
-        let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
-        let all: Vec<Value> = required(OF_BLOCK, answer)?;
-        let is_right = request.receipts_root.and_then(|root| has_receipts(&all, root));
-        if is_right == Some(false) {
-            return Err(Fault::Malformed(format!(
-                "the receipts of block {hash} are not those of its header; the endpoint left some or their events out"
-            )));
-        }
-        is_proved = is_right == Some(true);
-        let all: Vec<RawReceipt> = required(OF_BLOCK, Ok(Value::Array(all)))?;
-        let all: Vec<Receipt> = all.into_iter().map(Receipt::from).collect();
-        events = is_proved.then(|| events_of(&all, request)).flatten();
-        found.extend(all.into_iter().filter(|receipt| ours.contains(&receipt.tx_hash)));
-    } else {
-        for answer in answers {
-            found.push(required::<RawReceipt>(ONE, answer)?.into());
-        }
+    let by_block = answers.len() == 1 && !matches!(&answers[0], Ok(text) if text.get().starts_with('{'));
+    if !by_block {
+        let each = answers.into_iter().map(|answer| required::<RawReceipt>(ONE, answer));
+        return unproved(request, each.collect::<Result<_, _>>()?);
     }
-    if let Some(receipt) = found.iter().find(|receipt| receipt.block_hash != hash) {
-        let (tx, other) = (receipt.tx_hash, receipt.block_hash);
-        return Err(Fault::Incomplete(format!(
-            "the receipt of {tx} is in block {other}, not in {hash}; the chain was reorganised"
-        )));
+    let answer = answers.into_iter().next().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+    let all: Vec<RawReceipt> = required(OF_BLOCK, answer)?;
+    match request.receipts_root.and_then(|root| has_receipts(&all, root)) {
+        Some(true) => of_proved(request, all),
+        Some(false) => Err(Fault::Malformed(format!(
+            "the receipts of block {} are not those of its header; the endpoint left some or their events out",
+            request.block
+        ))),
+        None => unproved(request, all),
     }
-    let receipts = ours.iter().map(|tx| {
-        let receipt = found.iter().find(|receipt| receipt.tx_hash == *tx);
-        receipt.cloned().ok_or_else(|| Fault::Incomplete(format!("the receipts of block {hash} lack {tx}")))
-    });
-    Ok(Part { receipts: receipts.collect::<Result<_, _>>()?, is_proved, events })
+}
+
+/// Takes ours from the receipts of a block, which its header proves.
+fn of_proved(request: &ReceiptRequest, all: Vec<RawReceipt>) -> Result<Part, Fault> {
+    let all: Vec<Receipt> = all.into_iter().map(Receipt::from).collect();
+    let events = events_of(&all, request);
+    Ok(Part { receipts: ours(request, all)?, is_proved: true, events })
+}
+
+fn unproved(request: &ReceiptRequest, shown: Vec<RawReceipt>) -> Result<Part, Fault> {
+    let receipts = ours(request, shown.into_iter().map(Receipt::from).collect())?;
+    Ok(Part { receipts, is_proved: false, events: None })
+}
+
+/// The receipts of our transactions, which must all be there, and in the block.
+fn ours(request: &ReceiptRequest, shown: Vec<Receipt>) -> Result<Vec<Receipt>, Fault> {
+    let hash = request.block;
+    let mut by_hash: BTreeMap<B256, Receipt> = shown.into_iter().map(|receipt| (receipt.tx_hash, receipt)).collect();
+    let receipt = |tx: &B256| match by_hash.remove(tx) {
+        Some(receipt) if receipt.block_hash != hash => Err(Fault::Incomplete(format!(
+            "the receipt of {tx} is in block {}, not in {hash}; the chain was reorganised",
+            receipt.block_hash
+        ))),
+        Some(receipt) => Ok(receipt),
+        None => Err(Fault::Incomplete(format!("the receipts of block {hash} lack {tx}"))),
+    };
+    request.ours.iter().map(receipt).collect()
 }
 
 /// The number of a block and its events with the wanted topics, from all of its receipts in their order. The receipts' hashes and block are

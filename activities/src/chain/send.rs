@@ -101,9 +101,9 @@ impl Chain {
 
 fn read(raw: &Bytes, answer: Answer) -> SendResult {
     match answer {
-        Ok(value) => {
+        Ok(text) => {
             let hash = keccak256(raw);
-            match serde_json::from_value::<B256>(value) {
+            match serde_json::from_str::<B256>(text.get()) {
                 Ok(found) if found == hash => SendResult::Accepted(hash),
                 Ok(found) => {
                     SendResult::Unknown(format!("the node returned the hash {found} for the transaction {hash}"))

@@ -12,7 +12,8 @@ use serde::Serialize;
 use crate::{
     fault::Fault,
     rpc::{
-        self, Answer, Request, Unreadable,
+        self, Answer, Request,
+        answer::{Unreadable, answers},
         calls::CallCounter,
         classify,
         redact::Redaction,
@@ -20,7 +21,7 @@ use crate::{
     },
 };
 
-/// CallCounter in one batch. Providers refuse batches above 100 to 1,000 calls.
+/// Calls in one batch. Providers refuse batches above 100 to 1,000 calls.
 const BATCH_REQUESTS_MAX: usize = 100;
 /// The longest pause before a failed endpoint is asked again.
 const COOLING_MILLISECONDS_MAX: u64 = 30_000;
@@ -111,7 +112,7 @@ impl Endpoint {
         calls.count(requests);
         let body =
             self.transport.post(rpc::body(requests), &self.redaction).await.map_err(|fault| self.fault(fault))?;
-        let mut answers = rpc::answers(requests.len(), body).map_err(|unreadable| match unreadable {
+        let mut answers = answers(requests.len(), body).map_err(|unreadable| match unreadable {
             // Some providers answer a whole batch with one rate-limit error.
             Unreadable::BatchRefused(error) if classify::is_rate_limit(error.code, &error.message) => {
                 PostFault::Fault(self.fault(TransportFault::RateLimited(None)))

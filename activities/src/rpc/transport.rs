@@ -11,7 +11,10 @@ use reqwest::{Client, StatusCode, header::RETRY_AFTER};
 use rustls::{ClientConfig, RootCertStore, crypto::ring};
 use serde_json::Value;
 
-use crate::{config::ChainConfig, rpc::redact::Redaction};
+use crate::{
+    config::ChainConfig,
+    rpc::{answer::Body, redact::Redaction},
+};
 
 /// Limit on the size of an answer; a batch of full mainnet blocks needs about half of it.
 const RESPONSE_BYTES_MAX: usize = 64 << 20;
@@ -55,10 +58,12 @@ impl Transport {
     }
 
     /// Posts the body and reads what comes back.
-    pub async fn post(&self, body: Value, redaction: &Redaction) -> Result<Value, TransportFault> {
+    pub async fn post(&self, body: Value, redaction: &Redaction) -> Result<Body, TransportFault> {
         match self {
             Transport::Node(node) => {
-                node.handle(body).await.map_err(|text| TransportFault::Broken(redaction.clean(&text)))
+                let broken = |text: &str| TransportFault::Broken(redaction.clean(text));
+                let answer = node.handle(body).await.map_err(|text| broken(&text))?;
+                Body::read(answer.to_string().as_bytes()).map_err(|error| broken(&error.to_string()))
             }
             // Boxed, or the type of each caller holds the futures of the HTTP client.
             Transport::Http { client, url } => post(client, url, &body, redaction).boxed().await,
@@ -74,7 +79,7 @@ pub(crate) fn tls() -> Result<ClientConfig, String> {
     Ok(config.map_err(|error| error.to_string())?.with_root_certificates(roots).with_no_client_auth())
 }
 
-async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -> Result<Value, TransportFault> {
+async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -> Result<Body, TransportFault> {
     let broken = |error: reqwest::Error| match error.is_timeout() {
         true => TransportFault::Timeout,
         false => TransportFault::Broken(redaction.clean(&with_causes(&error.without_url()))),
@@ -100,11 +105,10 @@ async fn post(client: &Client, url: &str, body: &Value, redaction: &Redaction) -
         bytes.extend_from_slice(&chunk);
     }
     // Some gateways send a JSON-RPC error with a 4xx status; it says more than the status.
-    match serde_json::from_slice::<Value>(&bytes) {
-        Ok(value) if status.is_success() || value.get("error").is_some() => Ok(value),
-        _ if !status.is_success() => Err(TransportFault::Broken(format!("HTTP status {status}"))),
-        Ok(value) => Ok(value),
-        Err(error) => Err(TransportFault::Broken(format!("the answer is not JSON ({error})"))),
+    match Body::read(&bytes) {
+        Ok(body) if status.is_success() || body.is_error() => Ok(body),
+        Err(error) if status.is_success() => Err(TransportFault::Broken(format!("the answer is not JSON ({error})"))),
+        _ => Err(TransportFault::Broken(format!("HTTP status {status}"))),
     }
 }
 
