@@ -10,7 +10,7 @@ use muniment_domain::db::Db;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
 use muniment_domain::step;
-use serde_json::json;
+use serde_json::value::RawValue;
 use sqlx::types::Json;
 use world::{Database, Engine, Mining};
 
@@ -57,7 +57,7 @@ fn in_block(attempt: &Attempt) -> InBlock {
         tx_hash: attempt.tx_hash,
         block_number: 1,
         block_hash: attempt.tx_hash,
-        receipt: Json(json!({})),
+        receipt: Json(RawValue::NULL.to_owned()),
         answer: None,
     }
 }

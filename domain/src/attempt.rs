@@ -2,6 +2,7 @@
 
 use alloy_primitives::B256;
 use chrono::{DateTime, Utc};
+use serde_json::value::RawValue;
 use sqlx::types::Json;
 
 use crate::Result;
@@ -47,7 +48,8 @@ pub struct Attempt {
     pub last_answer: Option<String>,
     pub block_number: Option<i64>,
     pub block_hash: Option<Hex<B256>>,
-    pub receipt: Option<Json<serde_json::Value>>,
+    /// Its text, because a receipt can be long and few readers need it.
+    pub receipt: Option<Json<Box<RawValue>>>,
 }
 
 /// Stores signed transactions. After this commit they can be on the wire.
@@ -195,7 +197,7 @@ pub struct InBlock {
     pub tx_hash: Hex<B256>,
     pub block_number: i64,
     pub block_hash: Hex<B256>,
-    pub receipt: Json<serde_json::Value>,
+    pub receipt: Json<Box<RawValue>>,
     /// The answer to its send, if nothing has stored it yet.
     pub answer: Option<SendAnswer>,
 }

@@ -8,7 +8,7 @@ use muniment_domain::idempotency;
 use muniment_domain::operation::{Operation, Stage, Status, Transition};
 use muniment_domain::step::{self, Outcome, State, Step};
 use muniment_workflows::operator::{retry, suggestion};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
@@ -175,10 +175,19 @@ struct View {
     final_at: Option<Instant>,
 }
 
+/// The gas of a stored receipt.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Gas {
+    gas_used: Option<Value>,
+    effective_gas_price: Option<Value>,
+}
+
 fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
     let mined = attempts.iter().find(|a| a.position == step.position && Some(a.tx_hash) == step.tx_hash);
-    let receipt = mined.and_then(|attempt| attempt.receipt.as_ref()).map(|receipt| &receipt.0);
-    let of_receipt = |key: &str| receipt.and_then(|receipt| receipt.get(key)).cloned();
+    let receipt = mined.and_then(|attempt| attempt.receipt.as_ref());
+    let gas = receipt.and_then(|text| serde_json::from_str(text.get()).ok());
+    let Gas { gas_used, effective_gas_price } = gas.unwrap_or_default();
     View {
         index: step.position,
         name: step.name.clone(),
@@ -195,8 +204,8 @@ fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
         tx_hash: step.tx_hash.map(|hash| hash.to_string()),
         block_number: step.block_number,
         block_hash: step.block_hash.map(|hash| hash.to_string()),
-        gas_used: of_receipt("gas_used"),
-        effective_gas_price: of_receipt("effective_gas_price"),
+        gas_used,
+        effective_gas_price,
         signed_at: step.signed_at.map(Instant),
         final_at: step.final_at.map(Instant),
     }

@@ -65,7 +65,7 @@ fn in_block(sent: &Sent, receipt: &Receipt, answers: &[SendAnswer]) -> Result<In
         tx_hash: sent.sent_hash,
         block_number: receipt.block_number.cast_signed(),
         block_hash: Hex(receipt.block_hash),
-        receipt: Json(serde_json::to_value(receipt).map_err(unreadable)?),
+        receipt: Json(serde_json::value::to_raw_value(receipt).map_err(unreadable)?),
         answer: answers.iter().find(|answer| answer.tx_hash == receipt.tx_hash).cloned(),
     })
 }
