@@ -251,3 +251,15 @@ pub async fn close_nonces(tx: &mut Tx, nonces: &[(&str, i64)]) -> Result<()> {
 
 /// Prefix of an answer which means that the signer cannot pay for gas.
 pub const UNFUNDED: &str = "insufficient_funds";
+/// The condition of such an answer, as the index `attempts_unfunded` has it.
+pub const IS_UNFUNDED: &str = "substr(last_answer, 1, 18) = 'insufficient_funds'";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_condition_compares_the_whole_prefix() {
+        assert_eq!(IS_UNFUNDED, format!("substr(last_answer, 1, {}) = '{UNFUNDED}'", UNFUNDED.len()));
+    }
+}

@@ -32,13 +32,13 @@ pub struct LaneState {
 pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<LaneState> {
     sql("select l.*, ")
         .push(IN_FLIGHT)
+        .push(", exists (select 1 from attempts where lane_id = l.id and open and block_number is null and ")
+        .push(attempt::IS_UNFUNDED)
         .push(
-            ", exists (select 1 from attempts a where a.lane_id = l.id and a.open and a.block_number is null
-                 and substr(a.last_answer, 1, length($2)) = $2) as unfunded,
-             c.halted_reason, c.final_number, c.final_hash
-         from lanes l join chains c on c.chain_id = l.chain_id where l.id = $1",
+            ") as unfunded, c.halted_reason, c.final_number, c.final_hash
+             from lanes l join chains c on c.chain_id = l.chain_id where l.id = $1",
         )
-        .bind((id, attempt::UNFUNDED))
+        .bind(id)
         .optional(tx)
         .await?
         .ok_or_else(|| lane::not_found(id))

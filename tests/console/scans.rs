@@ -51,6 +51,11 @@ const NARROW: &[(&str, &str)] = &[
     ("select nonce from attempts where lane_id = $1 and open order by nonce limit 1", "attempts_open"),
     ("select * from attempts where lane_id = $1 and open order by nonce, number", "attempts_open"),
     (
+        "select 1 from attempts where lane_id = $1 and open and block_number is null \
+         and substr(last_answer, 1, 18) = 'insufficient_funds'",
+        "attempts_unfunded",
+    ),
+    (
         "select * from operations where next_action_at is not null and (next_action_at <= $1 or next_action_at > $2) \
          and status || '' in ('pending', 'submitted') order by next_action_at limit $3",
         "operations_due",
