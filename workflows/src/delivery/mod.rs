@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 pub use self::courier::{Courier, Sign, Unseal, Vault};
 pub use self::lookup::lookup;
 use crate::delivery::lane::Lanes;
+use crate::engine::process::due;
 use crate::engine::process::queue_worker::{BATCH, QueueWorker};
 use crate::engine::queue::DELIVERY;
 
@@ -67,8 +68,9 @@ impl Courier {
                 std::future::ready(()).boxed()
             }),
         };
-        let (ended, (), ()) = tokio::join!(
+        let (ended, (), (), ()) = tokio::join!(
             worker.run(stop.clone()),
+            due::look(courier.db.clone(), vec![DELIVERY], stop.clone()),
             fan_out::run(&courier, &lanes, &stop),
             sweep(&courier, &lanes, &stop)
         );

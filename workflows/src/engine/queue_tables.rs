@@ -71,6 +71,22 @@ pub async fn without_waiting_job<'a>(tx: &mut Tx, mut ops: Vec<&'a Operation>) -
     Ok(ops)
 }
 
+/// Those of the queues that have a job which is due.
+pub async fn with_due_jobs(tx: &mut Tx, queues: &[&'static str]) -> Result<Vec<String>> {
+    let names: Vec<String> = queues.iter().map(|queue| format!("('{queue}')")).collect();
+    // apalis stores its times differently in each database.
+    let now = if matches!(tx.conn, Conn::Sqlite(_)) { "unixepoch()" } else { "now()" };
+    sql("select column1 from (values ")
+        .push(names.join(", "))
+        .push(") as queues where exists (select 1 from ")
+        .push(jobs(tx))
+        .push(" where job_type = column1 and status = 'Pending' and lock_by is null and run_at <= ")
+        .push(now)
+        .push(")")
+        .scalars(tx)
+        .await
+}
+
 /// Deletes finished jobs and workers that ended long ago, up to a limit of jobs. The queue never does so itself. Returns the number of jobs.
 pub async fn prune(tx: &mut Tx, hours: u64, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());

@@ -4,8 +4,7 @@
 use std::time::Duration;
 
 use muniment_domain::Result;
-use muniment_domain::db::{Conn, Db};
-use muniment_domain::sql::sql;
+use muniment_domain::db::Db;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
@@ -28,21 +27,8 @@ pub async fn look(db: Db, queues: Vec<&'static str>, stop: CancellationToken) {
     }
 }
 
-/// Those of the queues that have a job which is due.
 async fn due(db: &Db, queues: &[&'static str]) -> Result<Vec<String>> {
-    let mut tx = db.read().await?;
-    let names: Vec<String> = queues.iter().map(|queue| format!("('{queue}')")).collect();
-    // apalis stores its times differently in each database.
-    let now = if matches!(tx.conn, Conn::Sqlite(_)) { "unixepoch()" } else { "now()" };
-    sql("select column1 from (values ")
-        .push(names.join(", "))
-        .push(") as queues where exists (select 1 from ")
-        .push(queue_tables::jobs(&tx))
-        .push(" where job_type = column1 and status = 'Pending' and lock_by is null and run_at <= ")
-        .push(now)
-        .push(")")
-        .scalars(&mut tx)
-        .await
+    queue_tables::with_due_jobs(&mut db.read().await?, queues).await
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The loops of a worker process: queue workers, lanes, chains and the sweep. Every other function of the engine makes one move and
 //! returns.
 
+pub mod due;
 pub mod held;
 pub mod intake;
 pub mod keeper;

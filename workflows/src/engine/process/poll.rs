@@ -1,60 +1,46 @@
-//! When a worker reads its queue: at once after a wake was pushed, and every second in any case. The queue library's own strategies lose
-//! wake-ups: a source that fires while it is polled leaves no waker behind. Here each source is polled until it is pending.
+//! When a worker reads its queue: at each notification of the database handle. The queue library's own strategies lose wake-ups: a source that
+//! fires while it is polled leaves no waker behind. Here it is polled until it is pending.
 
-use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use apalis_core::backend::ext::poll_strategy::{PollSnapshot, PollStrategy};
 use futures::stream::{BoxStream, Stream, StreamExt, unfold};
 use muniment_domain::db::Db;
 use tokio::sync::watch;
-use tokio::time::{Instant, Sleep, sleep};
 
-/// The longest delay of a missed wake.
-const EVERY: Duration = Duration::from_secs(1);
-
-/// A timer, and the notifications of the database handle.
-pub struct NotifyOrTimer {
-    timer: Pin<Box<Sleep>>,
+/// The notifications of a queue.
+pub struct Notified {
     rings: BoxStream<'static, ()>,
-    notified: watch::Receiver<u64>,
+    signal: watch::Receiver<u64>,
 }
 
-impl NotifyOrTimer {
+impl Notified {
     /// Listens to the notifications of a queue.
     pub fn new(db: &Db, queue: &'static str) -> Self {
         Self::with(db.wake_signal(queue))
     }
 
-    fn with(notified: watch::Receiver<u64>) -> Self {
-        let rings = unfold(notified.clone(), |mut notified| async move {
+    fn with(signal: watch::Receiver<u64>) -> Self {
+        let rings = unfold(signal.clone(), |mut signal| async move {
             // The sender lives as long as the database handle. Without it there is no queue to read.
-            notified.changed().await.ok()?;
-            Some(((), notified))
+            signal.changed().await.ok()?;
+            Some(((), signal))
         });
-        Self { timer: Box::pin(sleep(EVERY)), rings: rings.boxed(), notified }
+        Self { rings: rings.boxed(), signal }
     }
 }
 
-impl Clone for NotifyOrTimer {
+impl Clone for Notified {
     fn clone(&self) -> Self {
-        Self::with(self.notified.clone())
+        Self::with(self.signal.clone())
     }
 }
 
-impl PollStrategy for NotifyOrTimer {
+impl PollStrategy for Notified {
     fn poll_drive(&mut self, cx: &mut Context<'_>, _: &PollSnapshot) -> Poll<Option<()>> {
         let mut fired = false;
-        while self.timer.as_mut().poll(cx).is_ready() {
-            self.timer.as_mut().reset(Instant::now() + EVERY);
-            fired = true;
-        }
-        while let Poll::Ready(ring) = Pin::new(&mut self.rings).poll_next(cx) {
-            if ring.is_none() {
-                break;
-            }
+        while let Poll::Ready(Some(())) = Pin::new(&mut self.rings).poll_next(cx) {
             fired = true;
         }
         if fired { Poll::Ready(Some(())) } else { Poll::Pending }

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
-use crate::engine::process::poll::NotifyOrTimer;
+use crate::engine::process::poll::Notified;
 
 const HEARTBEAT: Duration = Duration::from_secs(5);
 const MISSED_HEARTBEATS: usize = 6;
@@ -120,7 +120,7 @@ impl QueueWorker {
                 Monitor::new().register(move |_| {
                     let storage = SqliteStorage::<Value>::new(&write).with_config(config.clone());
                     WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db, queue)))
+                        .backend(storage.poll_with_strategy(Notified::new(&db, queue)))
                         .concurrency(concurrency)
                         .data(handle.clone())
                         .build(pass_on)
@@ -135,7 +135,7 @@ impl QueueWorker {
                 Monitor::new().register(move |_| {
                     let storage = PostgresStorage::<Value>::new(&pool).with_config(config.clone());
                     WorkerBuilder::new(own.clone())
-                        .backend(storage.poll_with_strategy(NotifyOrTimer::new(&db, queue)))
+                        .backend(storage.poll_with_strategy(Notified::new(&db, queue)))
                         .concurrency(concurrency)
                         .data(handle.clone())
                         .build(pass_on)

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::engine::process::intake::{self, Intake};
 use crate::engine::process::queue_worker::{BATCH, QueueWorker};
 use crate::engine::process::submitters::Submitters;
-use crate::engine::process::{job, keeper, listener};
+use crate::engine::process::{due, job, keeper, listener};
 use crate::engine::queue::{OPERATIONS, OTHERS};
 use crate::engine::sweep;
 
@@ -35,6 +35,8 @@ impl Engine {
         }
         tasks.spawn(keeper::keep_sweeping(self.clone(), stop.clone()).map(|()| Ok(())));
         tasks.spawn(listener::listen(self.clone(), stop.clone()).map(|()| Ok(())));
+        let queues = [OPERATIONS, OTHERS].concat();
+        tasks.spawn(due::look(self.db.clone(), queues, stop.clone()).map(|()| Ok(())));
         // Wakes of operations are only handed to the intake.
         let wakes = OPERATIONS.map(|queue| (queue, intake::WAITING_MAX));
         for (queue, batch) in wakes.into_iter().chain(OTHERS.map(|queue| (queue, BATCH))) {
