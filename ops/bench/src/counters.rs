@@ -62,7 +62,7 @@ impl Counters {
         let each = |count: f64| count / operations as f64;
         let process = each(process::seconds(pid) * 1_000.0);
         let (Some(start), Some(accepted), Some(end)) = (start.server, accepted.server, end.server) else {
-            return OperationCost { statements: None, commits: None, texts: None, waits: None, process, server: None };
+            return OperationCost { process, ..OperationCost::default() };
         };
         let statements = |to: Server| each((to.statements - start.statements) as f64);
         OperationCost {
@@ -72,7 +72,13 @@ impl Counters {
             waits: Some(each((end.waits - accepted.waits) as f64 * 1_000.0)),
             process,
             server: Some(each((end.seconds - accepted.seconds) * 1_000.0)),
+            ..OperationCost::default()
         }
+    }
+
+    /// The commits since then.
+    pub fn commits_since(self, start: Self) -> Option<f64> {
+        Some((self.server?.commits - start.server?.commits) as f64)
     }
 }
 

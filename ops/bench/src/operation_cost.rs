@@ -1,9 +1,14 @@
 //! What an operation cost: figures that depend less on the machine than a rate does.
 
+use std::time::Duration;
+
 use crate::sample::{median, spread};
 
 /// What an operation cost. A figure that SQLite does not count is `None`.
+#[derive(Default)]
 pub struct OperationCost {
+    /// The time of the run, from the start of the process to the last confirmation.
+    pub time: Duration,
     /// Statements from the acceptance on, and those of the acceptance alone.
     pub statements: Option<(f64, f64)>,
     /// Commits after the acceptance.
