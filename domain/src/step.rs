@@ -180,11 +180,12 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
                 s.final_at,
             )
         })
-        .with(
+        .push(
             ") as v where operation_steps.operation_id = v.column1 and operation_steps.position = v.column2
-                and operation_steps.state = ",
-            read,
+                and operation_steps.state in :read",
         )
+        // As text: indexes hold one state each, and SQLite would plan the statement again for each value.
+        .words(":read", &[read])
         .write_exactly(tx, portion.len(), "step of", &portion[0].operation_id)
         .await?;
     }
