@@ -122,7 +122,7 @@ fn cost(on: String, runs: &Runs, calls: &str, idle: Option<f64>) -> Line {
     let commits_max = 0.1 + idle.unwrap_or_default();
     let met = [within(|c| Some(c.statements?.0), 8.0), within(|c| c.commits, commits_max), within(|c| c.waits, 0.0)];
     let idle_text =
-        idle.map_or_else(String::new, |idle| format!("; {idle:.2} commits of them by a process without work"));
+        idle.map_or_else(String::new, |idle| format!("; {idle:.2} of the commits are those of a process without work"));
     Line {
         row: "cost of an operation",
         on,
