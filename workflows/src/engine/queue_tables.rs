@@ -71,7 +71,7 @@ pub async fn without_waiting_job<'a>(tx: &mut Tx, mut ops: Vec<&'a Operation>) -
     Ok(ops)
 }
 
-/// Those of the queues that have a job which is due.
+/// Which of these queues have a due job.
 pub async fn with_due_jobs(tx: &mut Tx, queues: &[&'static str]) -> Result<Vec<String>> {
     let names: Vec<String> = queues.iter().map(|queue| format!("('{queue}')")).collect();
     // apalis stores its times differently in each database.
