@@ -117,6 +117,7 @@ mod second_factor;
 mod sessions;
 mod shared_commits;
 mod shortfall;
+mod signed_ahead;
 mod signers;
 mod snapshot;
 mod source;

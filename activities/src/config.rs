@@ -40,7 +40,7 @@ pub struct ChainConfig {
     pub stuck_after_seconds: u64,
     /// Daily limit (UTC) of payouts of each asset, in its smallest units; none for no limit.
     pub payout_ceiling_daily: Option<U256>,
-    /// Signed transactions of one lane that may wait for inclusion.
+    /// Transactions of one lane that the node may have and no block includes.
     pub in_flight_max: u32,
     /// Below this balance, in gwei, a signer is reported as low on funds.
     pub low_balance_gwei: u64,

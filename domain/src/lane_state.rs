@@ -6,12 +6,14 @@ use crate::chain::Anchor;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::id::LaneId;
-use crate::lane::{self, Lane};
+use crate::lane::{self, Lane, Mode};
 use crate::rows::portions;
 use crate::sql::sql;
 
 const IN_FLIGHT: &str =
     "(select count(*) from operation_steps s where s.lane_id = l.id and s.state = 'signed') as in_flight";
+const LOWEST: &str =
+    "(select min(nonce) from operation_steps s where s.lane_id = l.id and s.state = 'signed') as lowest";
 
 /// A lane, with what decides whether it signs now.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -21,6 +23,8 @@ pub struct LaneState {
     pub lane: Lane,
     /// The number of its signed steps that are not included yet. The mempools of nodes limit it.
     pub in_flight: i64,
+    /// The lowest nonce of these steps.
+    pub lowest: Option<i64>,
     /// Whether it waits for funds. More signatures would only lengthen the queue behind the unpaid transaction.
     pub unfunded: bool,
     /// Its chain.
@@ -28,10 +32,20 @@ pub struct LaneState {
     pub anchor: Anchor,
 }
 
+impl LaneState {
+    /// Whether stored transactions may be sent. In quarantine the chain and the database disagree about the key, and a halted chain may be a
+    /// different one.
+    pub fn may_send(&self) -> bool {
+        self.lane.mode != Mode::Quarantined && self.anchor.halted_reason.is_none()
+    }
+}
+
 /// The state of the lane with this id.
 pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<LaneState> {
     sql("select l.*, ")
         .push(IN_FLIGHT)
+        .push(", ")
+        .push(LOWEST)
         .push(", exists (select 1 from attempts where lane_id = l.id and open and block_number is null and ")
         .push(attempt::IS_UNFUNDED)
         .push(

@@ -77,7 +77,7 @@ reasons! {
     ];
     BlockedReason "lane_quarantined" "The lane is in quarantine" [page];
     BlockedReason "lane_full" "The lane is full" [
-        "As many transactions as `in_flight_max` allows are signed and not yet in a block.",
+        "The node has as many transactions of it as `in_flight_max` allows, and none of them is in a block yet.",
         "Wait: the operation continues with the next block. To go faster, add a signer to the chain; lanes share the \
          load."
     ];

@@ -122,7 +122,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("holder_count", "The number of holders."),
     ("hours", "The length of the period in hours."),
     ("id", "The id."),
-    ("in_flight_max", "The maximum number of signed transactions that are not in a block."),
+    ("in_flight_max", "The maximum number of a signer's transactions that the node has and no block includes."),
     ("investor_id", "The id of the investor."),
     ("ip", "The IP address of the caller."),
     ("isFrozen", "Whether the address is frozen."),

@@ -81,6 +81,17 @@ impl Network {
         self.chain.config.block_seconds <= 1
     }
 
+    /// The limit of a lane's transactions that the node has and no block includes.
+    pub fn in_flight_max(&self) -> i64 {
+        i64::from(self.chain.config.in_flight_max)
+    }
+
+    /// The limit of a lane's signed steps that no block includes. Where a transaction does not wait for the time of the next block, as many as
+    /// the node may have are signed ahead, so that it has work as soon as there is room.
+    pub fn signed_max(&self) -> i64 {
+        self.in_flight_max() * if self.mines_at_once() { 2 } else { 1 }
+    }
+
     /// The chain's id, in the database's type.
     pub fn id(&self) -> i64 {
         self.chain.config.chain_id.cast_signed()

@@ -250,7 +250,7 @@ impl Lanes {
             return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
         }
         // A full lane is detected before the chain is asked: the answer would be stale by the time there is room.
-        let room = i64::from(network.chain.config.in_flight_max);
+        let room = network.in_flight_max();
         let used = |lane: &Lane| self.under_way.get(&lane.id).copied().unwrap_or(0) + memory.held(&lane.id);
         let mut open: Vec<&Lane> = active.iter().copied().filter(|lane| used(lane) < room).collect();
         if open.is_empty() {

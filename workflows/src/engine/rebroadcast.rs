@@ -58,7 +58,7 @@ pub async fn raise_own(engine: &Engine, network: &Network) -> Result<()> {
     Ok(())
 }
 
-/// What was sent from a lane and is not final.
+/// What was signed in a lane and is in no block.
 struct Sent {
     steps: Vec<Step>,
     attempts: Vec<Attempt>,
@@ -98,7 +98,9 @@ async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane, sent:
     let now = engine.db.clock().now();
     raise_lowest(engine, network, lane, sent, 1).await?;
     let (mut again, mut to_all) = (Vec::new(), Vec::new());
-    for step in &sent.steps {
+    // Those above are signed ahead.
+    let in_flight_max = usize::try_from(network.in_flight_max()).unwrap_or(usize::MAX);
+    for step in sent.steps.iter().take(in_flight_max) {
         if let Some(newest) =
             sent.newest_of(step).filter(|a| send::is_silent(a, now, network.chain.config.block_seconds.max(1)))
         {

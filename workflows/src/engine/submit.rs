@@ -39,14 +39,16 @@ const FOR_OTHERS: Duration = Duration::from_millis(8);
 /// it would not be faster for one lane, and the lanes sign side by side.
 const SIGN_SECONDS: u64 = 10;
 
-/// Signs prepared steps of one lane in one commit, as far as the lane has room, and sends them. Returns the steps that do not fit.
+/// Signs prepared steps of one lane in one commit, as far as the node may have more of its transactions, and sends them. Returns the steps
+/// that do not fit.
 pub async fn submit(
     engine: &Engine,
     network: &Network,
     lane_id: &LaneId,
     batch: Vec<Prepared>,
 ) -> Result<Vec<Prepared>> {
-    let stored = store(engine, network, lane_id, batch).await?;
+    let state = lane_state::find(&mut engine.db.read().await?, lane_id).await?;
+    let stored = store(engine, network, state, 0, network.in_flight_max(), batch).await?;
     send::send(engine, network, stored.attempts.iter().collect()).await?;
     Ok(stored.rest)
 }
@@ -66,25 +68,32 @@ impl Stored {
     }
 }
 
-/// Signs and stores prepared steps of one lane, as far as the lane has room.
-pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut batch: Vec<Prepared>) -> Result<Stored> {
+/// Signs and stores prepared steps of a lane in this state, of which the next commit of the follower includes so many, until this number of
+/// its steps is signed and not included.
+pub async fn store(
+    engine: &Engine,
+    network: &Network,
+    mut state: LaneState,
+    mut coming: i64,
+    signed_max: i64,
+    mut batch: Vec<Prepared>,
+) -> Result<Stored> {
     for race in 0..RACES_MAX {
-        let LaneState { lane, in_flight, unfunded, anchor } =
-            lane_state::find(&mut engine.db.read().await?, lane_id).await?;
+        if race > 0 {
+            // The follower's commit has ended by now.
+            coming = 0;
+            state = lane_state::find(&mut engine.db.read().await?, &state.lane.id).await?;
+        }
+        let LaneState { lane, in_flight, unfunded, anchor, .. } = state.clone();
         if lane.mode != Mode::Active || unfunded {
-            let now = versions(engine, &batch).await?;
-            drop_moved(&mut batch, now);
+            drop_moved(engine, &mut batch).await?;
             postpone(engine, batch, &stopped(&lane, unfunded)).await?;
             return Ok(Stored::default());
         }
-        let coming = network.room.take(lane_id);
-        let is_busy = in_flight > 0;
-        let in_flight = in_flight - coming;
-        let room = i64::from(network.chain.config.in_flight_max).saturating_sub(in_flight).max(0);
+        let room = signed_max.saturating_sub(in_flight - coming).max(0);
         let most = usize::try_from(room).unwrap_or(0).min(engine.settings.sign_batch.max(1));
         if most == 0 || batch.is_empty() {
-            let now = versions(engine, &batch).await?;
-            drop_moved(&mut batch, now);
+            drop_moved(engine, &mut batch).await?;
             return Ok(Stored::nothing(batch));
         }
         // Side by side, because the lane stands still until the last of them is answered.
@@ -96,8 +105,7 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
         let (gate, mut day) = (gate?, day?);
         // The commit compares the versions. Only after it has failed is it worth a statement to find out whose is another.
         if race > 0 {
-            let now = versions(engine, &batch).await?;
-            drop_moved(&mut batch, now);
+            drop_moved(engine, &mut batch).await?;
         }
         if let Some(doubt) = doubt {
             postpone(engine, batch, &doubt).await?;
@@ -115,14 +123,12 @@ pub async fn store(engine: &Engine, network: &Network, lane_id: &LaneId, mut bat
             return Ok(Stored::nothing(rest));
         }
         let signed = Arc::new(Signatures { lane, signed, day });
-        let patience = patience(network, coming > 0, is_busy);
+        let patience = patience(network, coming > 0, in_flight > 0);
         match engine.commit(network.id(), Point::Sign, patience, signed.clone()).await {
             Ok(()) => {
                 release(engine, network, &signed.signed).await?;
-                return Ok(Stored {
-                    attempts: signed.signed.iter().map(|(_, attempt)| attempt.clone()).collect(),
-                    rest,
-                });
+                let attempts = signed.signed.iter().map(|(_, attempt)| attempt.clone()).collect();
+                return Ok(Stored { attempts, rest });
             }
             // Nothing was written and nothing was sent, so the signed transactions can be dropped and their nonces used again.
             Err(Error::Stale { .. }) => {
@@ -181,16 +187,17 @@ pub fn unfunded(lane: &Lane) -> String {
     format!("signer_unfunded: the account {} cannot pay for its next transaction; fund it", lane.signer.0)
 }
 
-/// The versions of the operations now.
-async fn versions(engine: &Engine, batch: &[Prepared]) -> Result<HashMap<OperationId, i64>> {
-    let ids: Vec<&OperationId> = batch.iter().map(|prepared| &prepared.op.id).collect();
-    Ok(operation::versions(&mut engine.db.read().await?, &ids).await?.into_iter().collect())
-}
-
 /// Drops operations that changed since their preparation: they would waste their nonces.
-fn drop_moved(batch: &mut Vec<Prepared>, mut now: HashMap<OperationId, i64>) {
+async fn drop_moved(engine: &Engine, batch: &mut Vec<Prepared>) -> Result<()> {
+    if batch.is_empty() {
+        return Ok(());
+    }
+    let ids: Vec<&OperationId> = batch.iter().map(|prepared| &prepared.op.id).collect();
+    let versions = operation::versions(&mut engine.db.read().await?, &ids).await?;
+    let mut now: HashMap<OperationId, i64> = versions.into_iter().collect();
     // Removed from the map, so that an operation that was prepared twice is signed once.
     batch.retain(|prepared| now.remove(&prepared.op.id) == Some(prepared.op.version));
+    Ok(())
 }
 
 /// Keeps operations in their status, with the reason and the next time.

@@ -265,7 +265,8 @@ impl Lane {
 
     fn flight(&self) -> String {
         match self.in_flight_max {
-            Some(max) if self.in_flight >= max => format!("{} of {max}, full", self.in_flight),
+            Some(max) if self.in_flight > max => format!("{max} of {max}, full; {} signed ahead", self.in_flight - max),
+            Some(max) if self.in_flight == max => format!("{max} of {max}, full"),
             Some(max) => format!("{} of {max}", self.in_flight),
             None => self.in_flight.to_string(),
         }

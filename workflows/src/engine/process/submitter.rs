@@ -1,6 +1,9 @@
 //! One task for each lane. Prepared steps wait there for room, in memory, up to four times the lane's limit in flight. Those that arrive
 //! together are signed in one commit and sent in one call.
 //!
+//! On a chain that mines at once a lane signs ahead: while the node has as many of its transactions as it may, the lane stores the next
+//! ones, and sends them as soon as the follower sees a block that makes room. A process that ends in between leaves them to the rebroadcast.
+//!
 //! More operations than that wait in their rows with `blocked_reason = lane_full`. When a block makes room, the lane takes them without a
 //! wake. `queue::line_up` puts all but the first of a large payout there from the start, so that the queue does not carry their wakes again
 //! and again.
@@ -15,6 +18,7 @@ use futures::future::BoxFuture;
 use muniment_domain::Result;
 use muniment_domain::attempt::Attempt;
 use muniment_domain::id::{LaneId, OperationId};
+use muniment_domain::lane_state;
 use muniment_domain::operation::WAITS_FOR_LANE;
 use tokio::sync::{Notify, mpsc, watch};
 use tokio::time::sleep;
@@ -40,15 +44,10 @@ pub type Incoming = mpsc::Receiver<(Prepared, Hold)>;
 /// A send in progress.
 pub type Sending = BoxFuture<'static, Result<Broadcast>>;
 
-/// The limit of a lane's steps in flight.
-pub fn in_flight_max(network: &Network) -> i64 {
-    i64::from(network.chain.config.in_flight_max)
-}
-
 /// With fewer prepared steps than this a lane takes more from the table. Where a transaction does not wait for the time of the next block, it
 /// takes them while it still has enough for a block: that may come before they are prepared.
 pub fn refilled_below(network: &Network) -> i64 {
-    in_flight_max(network) * if network.mines_at_once() { 2 } else { 1 }
+    network.in_flight_max() * if network.mines_at_once() { 2 } else { 1 }
 }
 
 /// The work of one lane.
@@ -63,6 +62,10 @@ pub struct Submitter {
     open: bool,
     /// Prepared steps, in the order of their arrival.
     waiting: Vec<Prepared>,
+    /// What is signed ahead: stored transactions that the node does not have yet, lowest nonce first.
+    ahead: Vec<Attempt>,
+    /// The node may have transactions with lower nonces than this.
+    sent_below: i64,
     holds: HashMap<OperationId, Hold>,
     /// When there were last no answers to note. A signature puts the note off: the next block may store the answers.
     noted: Last,
@@ -89,6 +92,8 @@ impl Submitter {
             room: network.room.subscribe(),
             open: true,
             waiting: Vec::new(),
+            ahead: Vec::new(),
+            sent_below: 0,
             holds: HashMap::new(),
             noted: Last::default(),
             send,
@@ -102,7 +107,7 @@ impl Submitter {
         let Some(network) = engine.network(self.chain_id) else { return };
         loop {
             self.turn(network, &mut incoming).await;
-            let (waits, notes) = (!self.waiting.is_empty(), network.holds_answers());
+            let (waits, notes) = (self.waits(), network.holds_answers());
             tokio::select! {
                 next = incoming.recv() => match next {
                     Some(next) => {
@@ -119,12 +124,17 @@ impl Submitter {
         }
     }
 
-    /// Takes what has arrived, signs as much as there is room for, and stores the answers that nothing else has stored.
+    /// Whether it needs room.
+    const fn waits(&self) -> bool {
+        !self.waiting.is_empty() || !self.ahead.is_empty()
+    }
+
+    /// Takes what has arrived, signs and sends as much as there is room for, and stores the answers that nothing else has stored.
     pub async fn turn(&mut self, network: &Network, incoming: &mut Incoming) {
         while let Ok(next) = incoming.try_recv() {
             self.take(next);
         }
-        while self.open && !self.waiting.is_empty() {
+        while self.open && self.waits() {
             // Marked as seen before the check, so that room that appears meanwhile is not missed.
             self.room.mark_unchanged();
             let signed = self.sign(network).await;
@@ -145,7 +155,7 @@ impl Submitter {
             self.noted.mark(network.chain.milliseconds());
         }
         self.load.store(i64::try_from(self.waiting.len() + incoming.len()).unwrap_or(i64::MAX), Ordering::Relaxed);
-        network.room.set_waiting(&self.lane_id, !self.waiting.is_empty());
+        network.room.set_waiting(&self.lane_id, self.waits());
     }
 
     /// There may be room: the next turn looks again.
@@ -163,9 +173,9 @@ impl Submitter {
         self.sending.is_some()
     }
 
-    /// The number of steps that wait for room.
+    /// The number of steps that wait for room, signed ahead or not.
     pub const fn waiting(&self) -> usize {
-        self.waiting.len()
+        self.waiting.len() + self.ahead.len()
     }
 
     /// Waits for the send in progress, if there is one.
@@ -181,11 +191,11 @@ impl Submitter {
         self.waiting.push(prepared);
     }
 
-    /// Signs and sends as much as there is room for, one batch at most. Returns the number of steps.
+    /// Sends and signs as much as there is room for, one batch at most. Returns the number of signed steps.
     async fn sign(&mut self, network: &Network) -> usize {
         self.drop_stale().await;
         let batch = std::mem::take(&mut self.waiting);
-        let stored = match submit::store(&self.engine, network, &self.lane_id, batch).await {
+        let stored = match self.store(network, batch).await {
             Ok(stored) => stored,
             Err(error) => {
                 // Committed steps are followed and sent again. The sweep wakes the others.
@@ -201,10 +211,32 @@ impl Submitter {
             self.wants_more.notify_one();
         }
         let signed = stored.attempts.len();
-        if signed > 0 {
-            self.send(network, stored.attempts).await;
-        }
+        self.ahead.extend(stored.attempts);
+        self.send_ahead(network).await;
         signed
+    }
+
+    /// Sends what is signed ahead, and signs and stores the next steps meanwhile.
+    async fn store(&mut self, network: &Network, batch: Vec<Prepared>) -> Result<Stored> {
+        let coming = network.room.take(&self.lane_id);
+        let state = lane_state::find(&mut self.engine.db.read().await?, &self.lane_id).await?;
+        if !state.may_send() {
+            self.ahead.clear();
+        }
+        // A limit above the lowest nonce that neither a block includes nor the next commit of the follower.
+        self.sent_below = state.lowest.unwrap_or(state.lane.next_nonce) + coming + network.in_flight_max();
+        self.send_ahead(network).await;
+        submit::store(&self.engine, network, state, coming, network.signed_max(), batch).await
+    }
+
+    /// Sends what the node may have now.
+    async fn send_ahead(&mut self, network: &Network) {
+        let due = self.ahead.partition_point(|attempt| attempt.nonce < self.sent_below);
+        let rest = self.ahead.split_off(due);
+        let due = std::mem::replace(&mut self.ahead, rest);
+        if !due.is_empty() {
+            self.send(network, due).await;
+        }
     }
 
     async fn send(&mut self, network: &Network, stored: Vec<Attempt>) {
@@ -273,8 +305,13 @@ impl Submitter {
     }
 
     async fn end(&mut self, network: &Network) {
-        if !self.waiting.is_empty() {
+        if self.waits() {
             self.sign(network).await;
+        }
+        // More than the node may have, once: nothing that is signed is left behind.
+        let rest = std::mem::take(&mut self.ahead);
+        if !rest.is_empty() {
+            self.send(network, rest).await;
         }
         self.finish(network).await;
         self.note(network).await;
@@ -289,7 +326,7 @@ impl Drop for Submitter {
 }
 
 fn engine_most(engine: &Engine, chain_id: i64) -> usize {
-    let most = engine.network(chain_id).map_or(0, in_flight_max) * HELD_FULL_LANES;
+    let most = engine.network(chain_id).map_or(0, Network::in_flight_max) * HELD_FULL_LANES;
     usize::try_from(most).unwrap_or(0)
 }
 

@@ -1,0 +1,98 @@
+//! A lane signs ahead: transactions are stored while the node has as many of the lane as it may, and are sent when a block makes room.
+
+use std::sync::{Arc, Mutex};
+
+use muniment_domain::clock::Clock;
+use muniment_workflows::engine::Engine;
+use muniment_workflows::engine::process::intake::Intake;
+use muniment_workflows::engine::process::submitter::{Incoming, Submitter};
+use muniment_workflows::engine::process::submitters::{Spawn, Submitters};
+use tokio::task::AbortHandle;
+use world::{Database, Mining, on_both_databases};
+
+use crate::installation::{EngineFixture, Installation, Terms, deploy_with};
+
+const IN_FLIGHT: u64 = 2;
+const OPERATIONS: usize = 7;
+
+/// An installation whose blocks the test makes.
+async fn without_blocks(database: Database) -> (Installation, Engine) {
+    let site = Installation::new(database, Mining::Quick, &[Terms::free(1); OPERATIONS]).await;
+    site.stop_blocks().await;
+    let engine = site.engine_at(Clock::System, |chain| chain.in_flight_max = IN_FLIGHT as u32).await;
+    for offering in &site.offerings {
+        deploy_with(&engine, offering).await;
+    }
+    (site, engine)
+}
+
+/// As many again as the node may have are signed, and the node does not have them.
+async fn signed_ahead(site: &Installation) {
+    let signed = 2 * IN_FLIGHT;
+    let is_signed = async || site.count("operation_steps where state = 'signed'").await == signed.cast_signed();
+    site.until("it is signed ahead", async || site.in_pool().await == IN_FLIGHT && is_signed().await).await;
+}
+
+async fn all_are_deployed_once(site: &Installation, fixture: EngineFixture) {
+    site.mined_until_settled().await;
+    let report = site.exactly_once().await;
+    assert_eq!((report.deployed, report.attention), (OPERATIONS, 0));
+    fixture.close().await;
+}
+
+on_both_databases! {
+    async fn the_node_has_no_more_of_a_lane_than_it_may(database: Database) {
+        let (site, engine) = without_blocks(database).await;
+        let fixture = EngineFixture::run(engine);
+        signed_ahead(&site).await;
+        site.until("the rebroadcast sends again", async || site.count("attempts where sends > 1").await > 0).await;
+        assert_eq!(site.in_pool().await, IN_FLIGHT);
+        let above = format!("attempts where nonce >= (select min(nonce) from attempts) + {IN_FLIGHT} and sends > 0");
+        assert_eq!(site.count(&above).await, 0, "the rebroadcast sends nothing that is signed ahead");
+
+        site.anvil.mine(1).await;
+        site.until("the room is used", async || site.in_pool().await == IN_FLIGHT).await;
+        signed_ahead(&site).await;
+        site.resume_blocks().await;
+        all_are_deployed_once(&site, fixture).await;
+    }
+
+    async fn what_is_signed_ahead_is_not_lost_with_its_process(database: Database) {
+        let (site, engine) = without_blocks(database).await;
+        let tasks: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
+        let started = tasks.clone();
+        let lane = Arc::new(move |submitter: Submitter, incoming: Incoming| {
+            let task = tokio::spawn(submitter.run(incoming));
+            started.lock().unwrap().push(task.abort_handle());
+            task
+        });
+        let submitters = Submitters::with(engine.clone(), Spawn { lane, ..Spawn::default() });
+        let (intake, moves) = Intake::start(engine.clone(), submitters.clone());
+        for row in site.rows("select id from operations").await {
+            intake.wake(&row[0].as_str().into()).await;
+        }
+        signed_ahead(&site).await;
+        tasks.lock().unwrap().iter().for_each(AbortHandle::abort);
+        drop(intake);
+        moves.await.unwrap();
+
+        site.resume_blocks().await;
+        all_are_deployed_once(&site, EngineFixture::run(engine)).await;
+    }
+
+    async fn a_lane_in_quarantine_sends_nothing_that_is_signed_ahead(database: Database) {
+        let (site, engine) = without_blocks(database).await;
+        let fixture = EngineFixture::run(engine);
+        signed_ahead(&site).await;
+        site.lanes("quarantined").await;
+        site.mined_until("the others are confirmed", async || {
+            site.count("operations where status = 'confirmed'").await == IN_FLIGHT.cast_signed()
+        })
+        .await;
+        assert_eq!((site.in_pool().await, site.count("attempts where sends = 0").await), (0, IN_FLIGHT.cast_signed()));
+
+        fixture.resume().await;
+        site.resume_blocks().await;
+        all_are_deployed_once(&site, fixture).await;
+    }
+}
