@@ -23,7 +23,7 @@ const TURN: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The pause after a block with transactions of the platform, on a chain that mines at once. The next blocks share the next commit.
+/// The pause after a block with transactions of the platform, on a chain that mines at once. The blocks of other lanes share the next commit.
 const GATHER_INCLUDED: Duration = Duration::from_millis(3);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
@@ -93,7 +93,7 @@ impl Keeper {
             let pause = self.turn_within(TURN, engine, network).await;
             if !pause.is_zero() {
                 self.wait(network, pause, stop).await;
-            } else if room.has_changed().unwrap_or(false) {
+            } else if network.signers.len() > 1 && room.has_changed().unwrap_or(false) {
                 room.mark_unchanged();
                 sleep(GATHER_INCLUDED).await;
             }
