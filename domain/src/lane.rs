@@ -112,6 +112,11 @@ pub async fn of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<Lane>> {
     sql("select * from lanes where chain_id = $1 order by id").bind(chain_id).rows(tx).await
 }
 
+/// The ids of the lanes of a chain.
+pub async fn ids_of_chain(tx: &mut Tx, chain_id: i64) -> Result<Vec<LaneId>> {
+    sql("select id from lanes where chain_id = $1 order by id").bind(chain_id).scalars(tx).await
+}
+
 /// Takes `count` nonces from `first` on, if the lane is active and they are still free. Only in the commit of their signed bytes.
 pub async fn take_nonces(tx: &mut Tx, lane_id: &LaneId, first: i64, count: i64) -> Result<()> {
     let now = tx.now();

@@ -61,9 +61,9 @@ const NARROW: &[(&str, &str)] = &[
         "operations_due",
     ),
     (
-        "select id from operations where status = 'pending' and blocked_reason = 'lane_full' and chain_id = $1 \
-         order by id limit $2",
-        "operations_in_line",
+        "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
+         and blocked_reason = 'lane_full' and lane_id = $2 order by id limit $3",
+        "operations_parked",
     ),
     (
         "select * from operations where kind in ('mint') and offering_id = $1 order by id desc limit 5",

@@ -37,16 +37,18 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &BatchId) -> Result<i64> {
 /// The blocked reason of a pending operation while its lane has the allowed number of transactions in flight.
 pub const WAITS_FOR_LANE: &str = "lane_full";
 
-/// Operations that wait for room in a lane of this chain, oldest first. Operations that are bound to one of the full lanes are left
-/// out, so that they do not block the others.
-pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, full: &[LaneId], limit: i64) -> Result<Vec<OperationId>> {
-    // The reason is part of the text, because it names the partial index.
-    let mut waiting = sql("select id from operations where status = 'pending'")
-        .push(format!(" and blocked_reason = '{WAITS_FOR_LANE}'"))
-        .with(" and chain_id = ", chain_id);
-    if !full.is_empty() {
-        waiting = waiting.push(" and (lane_id is null or lane_id not in (").list(full).push("))");
-    }
+/// Operations that wait for room in one of these lanes, or in any lane of this chain, oldest first.
+pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, lanes: &[LaneId], limit: i64) -> Result<Vec<OperationId>> {
+    // Each lane's own are read in the order of the index of parked operations, so that those of other lanes are not read at all.
+    let parked =
+        "select id from (select id from operations where status = 'pending' and next_action_at is null and chain_id = ";
+    let reason = format!(" and blocked_reason = '{WAITS_FOR_LANE}' and lane_id ");
+    let of_no_lane =
+        sql(parked).value(chain_id).push(&reason).with("is null order by id limit ", limit).push(") parked");
+    let waiting = lanes.iter().fold(of_no_lane, |others, lane| {
+        let of_lane = others.push(" union all ").with(parked, chain_id).push(&reason).with("= ", lane);
+        of_lane.with(" order by id limit ", limit).push(") parked")
+    });
     waiting.with(" order by id limit ", limit).scalars(tx).await
 }
 

@@ -12,7 +12,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::db::Tx;
 use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
-use muniment_domain::{Error, Result, id};
+use muniment_domain::{Error, Result, id, lane};
 
 use crate::engine::queue_tables;
 
@@ -126,7 +126,8 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
     let released = operation::release(tx, chain_id, cause, RELEASED_PER_COMMIT).await?;
     if released > 0 {
         let first = i64::try_from(WOKEN_OF_A_LINE).unwrap_or(i64::MAX);
-        let ids = operation::waiting_for_lane(tx, chain_id, &[], first).await?;
+        let lanes = lane::ids_of_chain(tx, chain_id).await?;
+        let ids = operation::waiting_for_lane(tx, chain_id, &lanes, first).await?;
         let ops = operation::find_all(tx, &ids.iter().collect::<Vec<_>>()).await?;
         wake_all(tx, &ops.iter().collect::<Vec<_>>()).await?;
     }

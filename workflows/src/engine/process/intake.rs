@@ -8,7 +8,7 @@ use futures::future::{BoxFuture, FutureExt};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OperationId;
 use muniment_domain::point::Point;
-use muniment_domain::{Result, operation};
+use muniment_domain::{Result, lane, operation};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
@@ -220,7 +220,9 @@ pub async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> 
     let mut tx = engine.db.read().await?;
     // Operations in memory are still marked as parked in the table.
     let limit = i64::try_from(wanted + submitters.held.count()).unwrap_or(i64::MAX);
-    let ids = operation::waiting_for_lane(&mut tx, chain_id, &full, limit).await?;
+    let mut lanes = lane::ids_of_chain(&mut tx, chain_id).await?;
+    lanes.retain(|lane_id| !full.contains(lane_id));
+    let ids = operation::waiting_for_lane(&mut tx, chain_id, &lanes, limit).await?;
     drop(tx);
     if let Some(network) = engine.network(chain_id) {
         network.room.set_behind(!ids.is_empty());
