@@ -198,7 +198,9 @@ impl Submitter {
         let stored = match self.store(network, batch).await {
             Ok(stored) => stored,
             Err(error) => {
-                // Committed steps are followed and sent again. The sweep wakes the others.
+                // Committed steps are followed and sent again, also those that are signed ahead: whether the lane may send is not known. The
+                // sweep wakes the others.
+                self.ahead.clear();
                 tracing::error!(lane.id = self.lane_id.as_str(), "a batch was not submitted: {error}");
                 Stored::default()
             }
