@@ -1,7 +1,10 @@
 //! Logging in: guessing is slowed, and no response shows whether an account exists.
 
+use std::process::{Child, Command};
+
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
-use world::on_both_databases;
+use world::{Database, Engine, on_both_databases};
 
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, register};
 
@@ -14,6 +17,46 @@ fn comparable(answer: &Answer) -> (u16, Value) {
 
 async fn post(server: &Server, path: &str, body: Value) -> Answer {
     server.anonymous().change("POST", path, Some(body)).await.unwrap()
+}
+
+/// Programs that never rest.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn start(programs: usize) -> Self {
+        Self((0..programs).map(|_| Command::new("sh").args(["-c", "while :; do :; done"]).spawn().unwrap()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            program.kill().unwrap();
+            program.wait().unwrap();
+        }
+    }
+}
+
+/// Confines this thread, and the processes that it starts, to one core.
+fn stay_on_one_core() {
+    let allowed = sched_getaffinity(None).unwrap();
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core)).unwrap());
+    sched_setaffinity(None, &one).unwrap();
+}
+
+/// A hash that gave way to all others was not computed within the time limit of a request.
+#[tokio::test]
+async fn a_login_succeeds_on_a_busy_machine() {
+    let mut api = ApiFixture::new(Database::fresh(Engine::Sqlite).await).await;
+    // Much work in little memory: how fast the memory is does not matter here.
+    api.set("auth", "password_memory_kib", "1024");
+    api.set("auth", "password_passes", "300");
+    stay_on_one_core();
+    let server = api.start().await;
+    register(&server, "ada@people.example").await;
+    let _busy = Busy::start(4);
+    assert_eq!(server.log_in("ada@people.example", PASSWORD).await.status, 200);
 }
 
 on_both_databases! {

@@ -1,11 +1,12 @@
 //! Password hashes with argon2id. A gate limits how many are computed at once, because each needs much memory.
 
 use std::sync::Arc;
-use std::thread::{Builder, available_parallelism};
+use std::thread::available_parallelism;
 
 use argon2::password_hash::{PasswordHash, PasswordHasher, PasswordVerifier, SaltString};
 use argon2::{Algorithm, Argon2, Params, Version};
-use tokio::sync::{Semaphore, oneshot};
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use zxcvbn::{Score, zxcvbn};
 
 use crate::code::Code;
@@ -22,10 +23,8 @@ const QUEUE_MAX: usize = 64;
 const HASH_BYTES: usize = 32;
 /// The weakest password accepted: more than 10^8 guesses by somebody who knows common words, names, dates and keyboard patterns.
 const SCORE_MIN: Score = Score::Three;
-/// The priority that gives way to all others.
-#[cfg(target_os = "linux")]
-const LOWEST: i32 = 19;
-/// Hashes and compares passwords, on half of the cores and at low priority, so that other requests have free cores.
+/// Hashes and compares passwords on half of the cores, so that other requests have free cores. With a lower priority as well, a login on a busy
+/// machine would take longer than a request may.
 #[derive(Clone)]
 pub struct Passwords {
     params: Params,
@@ -83,23 +82,12 @@ impl Passwords {
         };
         let core = self.cores.clone().acquire_owned().await.map_err(Problem::internal)?;
         // The places go with the work and not with the caller: one that hangs up frees no core that is still busy.
-        let (sender, done) = oneshot::channel();
-        let yielding = move || {
+        let holding = move || {
             let _held = (place, core);
-            yield_to_others();
-            // The caller may have disconnected.
-            let _ = sender.send(work());
+            work()
         };
-        // A thread of its own: what has stepped back once may not come forward again, and would slow down other work later.
-        Builder::new().name("password".to_owned()).spawn(yielding).map_err(Problem::internal)?;
-        done.await.map_err(Problem::internal)
+        spawn_blocking(holding).await.map_err(Problem::internal)
     }
-}
-
-/// Lets every other thread of the machine go first. It is not needed for anything to be right: where it is refused, it is as it was.
-fn yield_to_others() {
-    #[cfg(target_os = "linux")]
-    let _ = rustix::process::setpriority_process(None, LOWEST);
 }
 
 fn hash(params: &Params, password: &str, salt: [u8; 16]) -> Result<String> {
