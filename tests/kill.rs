@@ -15,6 +15,7 @@ const HOLDERS: usize = 8;
 const HOLDERS_PER_PAGE: u64 = 2;
 /// Maximum number of requests to each process.
 const REQUESTS_MAX: usize = 5;
+const SUBMITTED: &str = "operations where status = 'submitted'";
 
 /// Requests what some offerings lack; idempotency keys make a repetition harmless.
 async fn request_missing(site: &Installation, server: &Server, requests: usize) {
@@ -41,15 +42,23 @@ async fn kills_with_work_in_flight_lose_nothing_and_double_nothing() {
     site.config.engine("mint_page_holders", HOLDERS_PER_PAGE);
     let mut seed = Seed::new(SEED);
     let (mut in_flight, mut submitted) = (Vec::new(), Vec::new());
-    for _ in 0..kills {
+    for kill in 0..kills {
         let mut server = site.start().await;
-        // The kill comes during or after the requests.
+        // However slow the machine is, there is work to interrupt; at every second kill the node has some of it.
+        request_missing(&site, &server, 1).await;
+        if kill % 2 == 0 {
+            site.until("an operation is submitted, or none is left", async || {
+                site.count(SUBMITTED).await > 0 || site.unfinished().await == 0
+            })
+            .await;
+        }
+        // The kill comes during or after the other requests.
         let life = Duration::from_millis(80 + seed.below(500));
-        _ = tokio::time::timeout(life, request_missing(&site, &server, REQUESTS_MAX)).await;
+        _ = tokio::time::timeout(life, request_missing(&site, &server, REQUESTS_MAX - 1)).await;
         tokio::time::sleep(Duration::from_millis(seed.below(250))).await;
         server.process.kill();
         in_flight.push(site.unfinished().await);
-        submitted.push(site.count("operations where status = 'submitted'").await);
+        submitted.push(site.count(SUBMITTED).await);
     }
     let mut server = site.start().await;
     for offering in &site.offerings {
