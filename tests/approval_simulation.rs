@@ -178,6 +178,8 @@ on_both_databases! {
         let proxy = OnceLock::new();
         let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
         site.config.node(proxy.get_or_init(|| FaultProxy::start(site.anvil.url(), 3)).url());
+        // Longer than the limit of a simulation, so that this one ends the call.
+        site.config.chain("request_timeout_seconds", "10");
         let (server, proxy) = (site.start().await, proxy.get().unwrap());
         let requested = forced(&site, &server).await;
         let second = site.second_person(&server).await;
