@@ -2,9 +2,8 @@
 
 use std::process::{Child, Command};
 
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 use serde_json::{Value, json};
-use world::{Database, Engine, on_both_databases};
+use world::{Database, Engine, on_both_databases, stay_on_core};
 
 use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, register};
 
@@ -37,14 +36,6 @@ impl Drop for Busy {
     }
 }
 
-/// Confines this thread, and the processes that it starts, to one core.
-fn stay_on_one_core() {
-    let allowed = sched_getaffinity(None).unwrap();
-    let mut one = CpuSet::new();
-    one.set((0..CpuSet::MAX_CPU).find(|core| allowed.is_set(*core)).unwrap());
-    sched_setaffinity(None, &one).unwrap();
-}
-
 /// A hash that gave way to all others was not computed within the time limit of a request.
 #[tokio::test]
 async fn a_login_succeeds_on_a_busy_machine() {
@@ -52,7 +43,7 @@ async fn a_login_succeeds_on_a_busy_machine() {
     // Much work in little memory: how fast the memory is does not matter here.
     api.set("auth", "password_memory_kib", "1024");
     api.set("auth", "password_passes", "300");
-    stay_on_one_core();
+    stay_on_core(0);
     let server = api.start().await;
     register(&server, "ada@people.example").await;
     let _busy = Busy::start(4);

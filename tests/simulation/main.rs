@@ -36,10 +36,8 @@ use std::time::Instant;
 
 use futures::FutureExt;
 use muniment_domain::point::{Point, When};
-#[cfg(target_os = "linux")]
-use rustix::thread::CpuSet;
 
-use world::{Engine, campaign};
+use world::{Engine, campaign, stay_on_core};
 
 use crate::fault::{Fault, Totals};
 use crate::run::Run;
@@ -102,18 +100,6 @@ fn runtime() -> tokio::runtime::Runtime {
     tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
 }
 
-/// Keeps a thread, and the database's own that it starts, on one processor: they take turns, and waking another one costs twice.
-fn pin(thread: usize) {
-    #[cfg(target_os = "linux")]
-    if let Ok(allowed) = rustix::thread::sched_getaffinity(None) {
-        let own: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|cpu| allowed.is_set(*cpu)).collect();
-        let mut set = CpuSet::new();
-        set.set(own[thread % own.len()]);
-        // Where it is not allowed, the seeds take longer and nothing else.
-        let _ = rustix::thread::sched_setaffinity(None, &set);
-    }
-}
-
 /// Runs the seeds of a campaign and prints how long they took.
 fn run_seeds(engine: Engine, first: u64, count: u64) {
     let failures_max = from_environment("MUNIMENT_FAILURES").map_or(FAILURES_MAX, |most| most as usize);
@@ -123,7 +109,8 @@ fn run_seeds(engine: Engine, first: u64, count: u64) {
             let (next, failures) = (&next, &failures);
             let live = move || {
                 if engine == Engine::Sqlite {
-                    pin(thread);
+                    // It takes turns with the thread of its database, and waking one on another core costs twice.
+                    stay_on_core(thread);
                 }
                 let runtime = runtime();
                 let mut stage = runtime.block_on(Stage::open(engine));

@@ -2,6 +2,7 @@
 //!
 //! Nothing here skips. What a test needs is there, or the test fails and says how to get it.
 
+mod affinity;
 mod anvil;
 mod binary;
 mod database;
@@ -18,6 +19,7 @@ mod sqlite;
 mod stage;
 mod wire;
 
+pub use affinity::stay_on_core;
 pub use anvil::{Anvil, KEYS, Mining};
 pub use binary::{Binary, Launch};
 pub use database::{Database, Engine};
