@@ -23,6 +23,7 @@ const QUEUE_MAX: usize = 64;
 const HASH_BYTES: usize = 32;
 /// The weakest password accepted: more than 10^8 guesses by somebody who knows common words, names, dates and keyboard patterns.
 const SCORE_MIN: Score = Score::Three;
+
 /// Hashes and compares passwords on half of the cores, so that other requests have free cores. With a lower priority as well, a login on a busy
 /// machine would take longer than a request may.
 #[derive(Clone)]
