@@ -4,15 +4,15 @@ use alloy::primitives::{Address, U256};
 use muniment_domain::clock::Clock;
 use muniment_domain::id::of;
 use muniment_domain::offering::{self, Offering};
-use muniment_domain::point::Point;
+use muniment_domain::point::{Point, When};
 use muniment_domain::{chain, token_read};
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::follow;
 use muniment_workflows::engine::follow::Pass;
-use muniment_workflows::engine::ledger;
+use muniment_workflows::engine::{finalise, ledger};
 use world::{Database, FaultProxy, Mining, on_both_databases};
 
-use crate::installation::{CHAIN_ID, Installation, Terms};
+use crate::installation::{CHAIN_ID, Installation, Terms, ended};
 use crate::statements::Statements;
 
 /// The cost of reading one block.
@@ -109,6 +109,32 @@ on_both_databases! {
         ledger::index(&other, other.network(CHAIN_ID).unwrap()).await.unwrap();
         assert!(node.trace().calls.contains_key("eth_getLogs"));
         assert_eq!(site.rows(events).await, before);
+    }
+
+    async fn the_events_of_a_mint_are_stored_with_its_verdict(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(2)]).await;
+        let fixture = site.engine_fixture(|_| ()).await;
+        fixture.deploy(&site.offerings[0]).await;
+        site.finalised().await;
+        fixture.mint(&site.offerings[0]).await;
+        site.all_in_pool(1).await;
+        let engine = fixture.engine.clone();
+        fixture.halt().await;
+        let network = engine.network(CHAIN_ID).unwrap();
+        for _ in 0..5 {
+            site.anvil.mine(1).await;
+            while follow::follow(&engine, network).await.unwrap() != Pass::Still {}
+        }
+        let results = async || {
+            (site.count("token_events where kind = 'transfer'").await, site.count("operations where kind = 'mint' and status = 'confirmed'").await)
+        };
+        assert_eq!(results().await, (0, 0), "the mint is final");
+        ended(Point::Finalise, When::Before, finalise::finalise(&engine, network)).await;
+        assert_eq!(results().await, (0, 0));
+        ended(Point::Finalise, When::After, finalise::finalise(&engine, network)).await;
+        let (events, confirmed) = results().await;
+        assert!(events > 0 && confirmed == 1, "{events} {confirmed}");
+        engine.db.close().await;
     }
 
     async fn the_events_of_a_block_are_known_after_the_follower_has_dropped_its_header(database: Database) {

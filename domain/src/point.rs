@@ -27,9 +27,9 @@ crate::words! {
         Command = "wish",
         /// Blocks, receipts and cursor were stored together.
         Follow = "follow",
-        /// Token events of final blocks were applied to the ledger.
+        /// Token events of final blocks were applied to the ledger, without a verdict.
         Index = "index",
-        /// Final receipts took effect in the domain.
+        /// Final receipts took effect in the domain, and the token events of the newest final blocks in the ledger.
         Finalise = "finalise",
         /// The engine gave up on an operation.
         DeadLetter = "dead_letter",

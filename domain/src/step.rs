@@ -253,19 +253,26 @@ pub async fn lowest_signed_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Opti
 }
 
 /// Included steps up to a final block, in chain order, for the finaliser. A step on a token waits until the token is read up to its block.
-/// Steps of an operation with unreadable rows pause, so that they take no place from others.
-pub async fn included_up_to(tx: &mut Tx, chain_id: i64, block: i64, pause: Duration, limit: i64) -> Result<Vec<Step>> {
+/// All tokens are read up to another block in the commit that settles the steps. Steps of an operation with unreadable rows pause, so that
+/// they take no place from others.
+pub async fn included_up_to(
+    tx: &mut Tx,
+    chain_id: i64,
+    (block, read_up_to): (i64, i64),
+    pause: Duration,
+    limit: i64,
+) -> Result<Vec<Step>> {
     let now = tx.now();
     sql("select * from operation_steps s
          where chain_id = $1 and state = 'included' and block_number <= $2
-             and not exists (
+             and (block_number <= $3 or not exists (
                  select 1 from token_places t
-                 where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number)
+                 where t.chain_id = s.chain_id and t.token_address = s.target and t.block_number < s.block_number))
              and not exists (
                  select 1 from operations o
-                 where o.id = s.operation_id and o.blocked_reason like $3 and o.updated_at > $4 and o.updated_at <= $5)
-         order by block_number, lane_id, nonce limit $6")
-    .bind((chain_id, block, format!("{UNREADABLE}:%"), now - pause, now, limit))
+                 where o.id = s.operation_id and o.blocked_reason like $4 and o.updated_at > $5 and o.updated_at <= $6)
+         order by block_number, lane_id, nonce limit $7")
+    .bind((chain_id, block, read_up_to, format!("{UNREADABLE}:%"), now - pause, now, limit))
     .rows(tx)
     .await
 }

@@ -126,7 +126,7 @@ impl Lives {
     async fn ends_at_the_last_words(&self, operations: u64) {
         self.stage.site().anvil.mine(3).await;
         let left = self.left().await;
-        self.ends_around(Point::Index, left).await;
+        // The events of the blocks are in the commit of the verdicts.
         self.ends_around(Point::Finalise, Left { confirmed: left.confirmed + operations, ..left }).await;
     }
 }

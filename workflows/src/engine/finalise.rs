@@ -1,11 +1,9 @@
 //! Applies final receipts. Nothing in the domain changes before this.
 
 use std::collections::{BTreeSet, HashMap};
-use std::sync::Arc;
 
 use alloy_primitives::{B256, Bytes};
 use chrono::Duration;
-use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::fault::Fault;
@@ -18,11 +16,12 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Error, Result, chain};
 
-use crate::engine::commits::{self, Writes};
 use crate::engine::conclude::{self, Settled, Verdict};
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
-use crate::engine::ledger::{self, Known};
+use crate::engine::known_events::{self, Known};
+use crate::engine::ledger;
+use crate::engine::verdicts::{self, Damaged};
 use crate::engine::{Engine, Network};
 
 /// An included step at or below the final block, with the facts that its verdict needs.
@@ -36,55 +35,34 @@ struct Final {
     header: Option<B256>,
 }
 
-/// Attempts to write a verdict before its rows count as damaged.
-const WRITES: usize = 2;
-
-/// Operations that cannot be settled because their own rows are damaged. The others do not wait for them.
-type Damaged = Vec<(Operation, Error)>;
-
 /// Settles up to one batch of final steps, and returns their number.
 pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
-    ledger::index(engine, network).await?;
+    let told = ledger::read_to_final(engine, network).await?;
     let mut tx = engine.db.read().await?;
     let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
     if cursor.halted_reason.is_some() {
         return Ok(0);
     }
+    let (read_up_to, unstored) = told.as_ref().map_or((-1, &[][..]), |told| (told.up_to, &told.events));
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
     let pause = damaged_pause(engine);
-    let steps = step::included_up_to(&mut tx, cursor.chain_id, cursor.final_number, pause, limit).await?;
+    let up_to = (cursor.final_number, read_up_to);
+    let steps = step::included_up_to(&mut tx, cursor.chain_id, up_to, pause, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
     let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
-    let mut known = Known::of(&mut tx, network, &stored).await?;
+    let mut known = Known::unstored(unstored);
+    known.read(&mut tx, network, &stored).await?;
     drop(tx);
-    let mut settled = Vec::with_capacity(finals.len());
-    // The steps of one operation are settled in order, so one that waits delays the later ones.
-    let mut waiting: BTreeSet<OperationId> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
-    for one in finals {
-        let operation_id = one.step.operation_id.clone();
-        if waiting.contains(&operation_id) {
-            continue;
+    let settled = match decide_all(engine, network, &mut known, finals, &mut damaged).await {
+        Ok(settled) => settled,
+        Err(error) => {
+            // The ledger does not wait for a verdict.
+            verdicts::write(engine, network, told, Vec::new()).await?;
+            return Err(error);
         }
-        let op = one.op.clone();
-        match decide(engine, network, &mut known, one).await {
-            Ok(Some(one)) => settled.push(one),
-            Ok(None) => _ = waiting.insert(operation_id),
-            Err(Failure::Domain(error)) if error.is_row_error() => {
-                waiting.insert(operation_id);
-                damaged.push((op, error));
-            }
-            Err(Failure::Domain(error)) => return Err(error),
-            // The chain does not answer. The step stays final and is read again with the next head.
-            Err(other) => {
-                tracing::info!(chain.id = cursor.chain_id, "a final receipt waits: {other:?}");
-                waiting.insert(operation_id);
-            }
-        }
-    }
-    let mut count = settled.len();
-    let unwritten = write(engine, network, settled).await?;
-    count -= unwritten.len();
+    };
+    let (mut count, unwritten) = verdicts::write(engine, network, told, settled).await?;
     damaged.extend(unwritten);
     for (op, error) in damaged {
         set_aside(engine, op, &error).await?;
@@ -157,6 +135,41 @@ fn unreadable(step: &Step, why: &str) -> Error {
     Error::Unreadable { what: "step of", id: step.operation_id.to_string(), why: why.to_owned() }
 }
 
+/// Decides the verdicts on included steps, and adds the operations with damaged rows.
+async fn decide_all(
+    engine: &Engine,
+    network: &Network,
+    known: &mut Known,
+    finals: Vec<Final>,
+    damaged: &mut Damaged,
+) -> Result<Vec<Settled>> {
+    let mut settled = Vec::with_capacity(finals.len());
+    // The steps of one operation are settled in order, so one that waits delays the later ones.
+    let mut waiting: BTreeSet<OperationId> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
+    for one in finals {
+        let operation_id = one.step.operation_id.clone();
+        if waiting.contains(&operation_id) {
+            continue;
+        }
+        let op = one.op.clone();
+        match decide(engine, network, known, one).await {
+            Ok(Some(one)) => settled.push(one),
+            Ok(None) => _ = waiting.insert(operation_id),
+            Err(Failure::Domain(error)) if error.is_row_error() => {
+                waiting.insert(operation_id);
+                damaged.push((op, error));
+            }
+            Err(Failure::Domain(error)) => return Err(error),
+            // The chain does not answer. The step stays final and is read again with the next head.
+            Err(other) => {
+                tracing::info!(chain.id = network.id(), "a final receipt waits: {other:?}");
+                waiting.insert(operation_id);
+            }
+        }
+    }
+    Ok(settled)
+}
+
 /// Decides the verdict on an included step, with no database transaction open. It asks the chain where needed.
 async fn decide(engine: &Engine, network: &Network, known: &mut Known, one: Final) -> Result<Option<Settled>, Failure> {
     let Final { op, step, attempt, stored, header } = one;
@@ -214,13 +227,10 @@ async fn has_read(
     stored: Option<&Receipt>,
     receipt: &Receipt,
 ) -> Result<bool> {
-    if stored == Some(receipt) {
-        return ledger::has_read(engine, known, receipt).await;
+    if stored != Some(receipt) {
+        known.read(&mut engine.db.read().await?, network, &[receipt]).await?;
     }
-    let mut tx = engine.db.read().await?;
-    let mut shown = Known::of(&mut tx, network, &[receipt]).await?;
-    drop(tx);
-    ledger::has_read(engine, &mut shown, receipt).await
+    known_events::has_read(engine, known, receipt).await
 }
 
 /// Takes back the inclusion of a step in a block that is not part of the chain. Otherwise it would wait for that block for ever.
@@ -297,58 +307,6 @@ async fn verdict(
     let data = reason.map(|r| r.data.to_string());
     let problem = Problem { stage: Stage::Execution, code: "reverted".to_owned(), message, data };
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
-}
-
-/// Verdicts, ready to be written.
-struct Verdicts(Vec<Settled>);
-
-impl Writes for Verdicts {
-    fn write<'a>(&'a self, tx: &'a mut Tx) -> BoxFuture<'a, Result<()>> {
-        conclude::settle_all(tx, &self.0).boxed()
-    }
-}
-
-/// Writes verdicts together or, if one of them cannot be written, each by itself. Returns the operations that could not be written.
-async fn write(engine: &Engine, network: &Network, settled: Vec<Settled>) -> Result<Damaged> {
-    if settled.is_empty() {
-        return Ok(Damaged::new());
-    }
-    let verdicts = Arc::new(Verdicts(settled));
-    match engine.commit_soon(network.id(), Point::Finalise, verdicts.clone()).await {
-        Ok(()) => return Ok(Damaged::new()),
-        Err(error) if error.is_row_error() || matches!(error, Error::Stale { .. }) => {}
-        Err(error) => return Err(error),
-    }
-    let mut unwritten = Damaged::new();
-    for one in &verdicts.0 {
-        // The steps of an operation are settled in order.
-        if unwritten.iter().any(|(op, _)| op.id == one.op.id) {
-            continue;
-        }
-        if let Some(error) = write_alone(engine, one).await? {
-            unwritten.push((one.op.clone(), error));
-        }
-    }
-    Ok(unwritten)
-}
-
-/// Writes one verdict, and returns the error if its own rows prevent it.
-async fn write_alone(engine: &Engine, one: &Settled) -> Result<Option<Error>> {
-    let mut stale = None;
-    // Another move may change a row of this commit at the same moment. A repetition then succeeds.
-    for _ in 0..WRITES {
-        match commits::alone(&engine.db, Point::Finalise, &Verdicts(vec![one.clone()])).await {
-            Ok(()) => return Ok(None),
-            Err(error) if error.is_row_error() => return Ok(Some(error)),
-            Err(error @ Error::Stale { .. }) => stale = Some(error),
-            Err(error) => return Err(error),
-        }
-        if operation::find(&mut engine.db.read().await?, &one.op.id).await?.version != one.op.version {
-            return Ok(None);
-        }
-    }
-    // Nothing else changed the operation, so one of its own rows is damaged.
-    Ok(stale)
 }
 
 /// Ends a step whose nonce a final, proved foreign transaction took: it can never be executed in this cycle.

@@ -1,9 +1,10 @@
 //! The ledger: every event of every token, from final blocks and in order. Balances, locks, freezes and restrictions have no other source,
 //! so transfers outside the platform are in them, too.
 //!
-//! 1. `index` reads the events up to the final block: from memory if the blocks were proved, otherwise from as many endpoints as the quorum
-//!    requires. The question carries the hash of the last block, so that an endpoint that lags cannot hide events.
-//! 2. `muniment_domain::ledger` applies the events in order. Events, balances and cursor change in one commit.
+//! 1. `read_to_final` reads the events up to the final block: from memory if the blocks were proved, otherwise from as many endpoints as the
+//!    quorum requires. The question carries the hash of the last block, so that an endpoint that lags cannot hide events.
+//! 2. `muniment_domain::ledger` applies the events in order. Events, balances and cursor change in one commit: the one of the verdicts on the
+//!    same blocks, if there are any.
 //! 3. All tokens that are up to date share the chain's cursor, so a block updates one row. Above 200 tokens the question names kinds of
 //!    events instead of addresses. A new token joins the others; a token that is read again has its own cursor until it has caught up.
 //! 4. An operation is settled only when its token is read up to its block. So a confirmed mint is always in the balances.
@@ -11,25 +12,25 @@
 //!    token is read again, from its first block. Hidden events of foreign transactions are found by a reconciliation run, not here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::sync::Arc;
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::logs::{ChainLog, EventFilter};
-use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::fault::Fault;
-use muniment_activities::token::event::{Change, Movement, TOPICS, changes_ledger, read};
+use muniment_activities::token::event::{Change, Movement, TOPICS, read};
 use muniment_domain::chain::{self, Chain};
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
 use muniment_domain::point::Point;
-use muniment_domain::token_event::{self, Kind, TokenEvent};
+use muniment_domain::token_event::{Kind, TokenEvent};
 use muniment_domain::token_read::{self, Cursor, ReadMode, TokenRead};
 use muniment_domain::{Error, Result, holding};
 
-use crate::engine::commits::Writes;
+use crate::engine::commits::{Patience, Writes};
 use crate::engine::follow::Walk;
 use crate::engine::platform::Platform;
 use crate::engine::{Engine, Network};
@@ -51,31 +52,49 @@ struct Question {
     apart: Vec<Cursor>,
 }
 
-/// Reads every token up to the final block. A token that cannot be read delays only itself.
+/// Reads every token up to the final block, and stores the events.
 pub async fn index(engine: &Engine, network: &Network) -> Result<()> {
+    while let Some(read) = read_to_final(engine, network).await? {
+        if store(engine, read).await? != Answer::Changed {
+            break;
+        }
+    }
+    Ok(())
+}
+
+/// Reads every token up to the final block. A token that cannot be read delays only itself. Returns the last events if all tokens are read
+/// that far with them. The caller stores them.
+pub async fn read_to_final(engine: &Engine, network: &Network) -> Result<Option<Arc<Told>>> {
     loop {
         let mut tx = engine.db.read().await?;
-        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(()) };
-        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(()) };
+        let Some(followed) = chain::find(&mut tx, network.id()).await? else { return Ok(None) };
+        let Some(mut read) = token_read::find(&mut tx, network.id()).await? else { return Ok(None) };
         if followed.halted_reason.is_some() {
-            return Ok(());
+            return Ok(None);
         }
         let apart = token_read::behind(&mut tx, network.id()).await?;
         let together = joint_question(&mut tx, &read, followed.final_number, &apart).await?;
         drop(tx);
         let mut left = false;
         if let Some(question) = &together {
-            let answer = read_on(engine, network, &followed, &mut read, question).await?;
+            let is_last = question.to == followed.final_number && question.apart.len() == apart.len();
+            let answer = match ask(engine, network, &followed, question).await {
+                Ok(events) if is_last && events.len() <= EVENTS_PER_COMMIT => {
+                    return Ok(Some(Arc::new(Told::of(engine, &read, question, &events, 0..events.len()))));
+                }
+                answered => store_answer(engine, network, &mut read, question, answered).await?,
+            };
             left = answer == Answer::Changed || answer == Answer::Stored && question.to < followed.final_number;
         }
         let with_them = together.map(|question| question.apart).unwrap_or_default();
         for token in apart.into_iter().filter(|token| !with_them.contains(token)) {
             if let Some(question) = single_question(&read, token) {
-                left |= read_on(engine, network, &followed, &mut read, &question).await? != Answer::Unusable;
+                let answered = ask(engine, network, &followed, &question).await;
+                left |= store_answer(engine, network, &mut read, &question, answered).await? != Answer::Unusable;
             }
         }
         if !left {
-            return Ok(());
+            return Ok(None);
         }
     }
 }
@@ -104,7 +123,7 @@ fn single_question(read: &TokenRead, token: Cursor) -> Option<Question> {
 
 /// What became of a request.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Answer {
+pub enum Answer {
     /// Its events are stored, and its cursors moved.
     Stored,
     /// Another process continued, or a token was reset: the cursors are read again.
@@ -113,23 +132,33 @@ enum Answer {
     Unusable,
 }
 
-/// Makes a request and stores its events.
-async fn read_on(
+/// Stores the events of a request, if it was answered.
+async fn store_answer(
     engine: &Engine,
     network: &Network,
-    followed: &Chain,
     read: &mut TokenRead,
     question: &Question,
+    answered: std::result::Result<Vec<TokenEvent>, Walk>,
 ) -> Result<Answer> {
-    let taken = match ask(engine, network, followed, question).await {
-        Ok(events) => store(engine, read, question, &events).await,
+    match answered {
+        Ok(events) => outcome(engine, store_in_parts(engine, read, question, &events).await).await,
         Err(Walk::Fault(fault)) => {
             tracing::warn!(chain.id = network.id(), "tokens are read with the next block: {fault}");
-            return Ok(Answer::Unusable);
+            Ok(Answer::Unusable)
         }
-        Err(Walk::Domain(error)) => Err(error),
-    };
-    match taken {
+        Err(Walk::Domain(error)) => outcome(engine, Err(error)).await,
+    }
+}
+
+/// Stores the events that were read last, without verdicts.
+pub async fn store(engine: &Engine, told: Arc<Told>) -> Result<Answer> {
+    let stored = engine.commit(told.read.chain_id, Point::Index, Patience::NONE, told.clone()).await;
+    outcome(engine, stored).await
+}
+
+/// What becomes of a request whose events were stored, or not.
+async fn outcome(engine: &Engine, stored: Result<()>) -> Result<Answer> {
+    match stored {
         Ok(()) => Ok(Answer::Stored),
         Err(Error::Stale { .. }) => Ok(Answer::Changed),
         // The stored events are inconsistent, so the token is read again from its first block.
@@ -148,7 +177,7 @@ async fn read_on(
 }
 
 /// Resets the ledger of an offering's token. Returns whether it has one.
-async fn forget(engine: &Engine, offering_id: &OfferingId) -> Result<bool> {
+pub(super) async fn forget(engine: &Engine, offering_id: &OfferingId) -> Result<bool> {
     let mut tx = engine.db.begin().await?;
     let Some(cursor) = token_read::cursor(&mut tx, offering_id).await? else { return Ok(false) };
     token_read::reset(&mut tx, &cursor).await?;
@@ -259,56 +288,6 @@ const fn kind(change: Change) -> Kind {
     }
 }
 
-/// The stored events of some final receipts.
-pub struct Known {
-    tokens: BTreeMap<Address, OfferingId>,
-    /// By transaction and offering.
-    counts: BTreeMap<(B256, OfferingId), i64>,
-}
-
-impl Known {
-    /// Reads them for all receipts together.
-    pub async fn of(tx: &mut Tx, network: &Network, receipts: &[&Receipt]) -> Result<Self> {
-        let told: BTreeSet<Address> = receipts.iter().flat_map(|r| count_events(r).into_keys()).collect();
-        let tokens = token_read::among(tx, network.id(), &told.into_iter().collect::<Vec<_>>()).await?;
-        let tokens: BTreeMap<Address, OfferingId> =
-            tokens.into_iter().map(|token| (token.token_address.0, token.offering_id)).collect();
-        let ours = |r: &&&Receipt| r.logs.iter().any(|log| tokens.contains_key(&log.address));
-        let hashes: Vec<B256> = receipts.iter().filter(ours).map(|receipt| receipt.tx_hash).collect();
-        let counts = token_event::counts(tx, &hashes).await?;
-        Ok(Self { tokens, counts: counts.into_iter().map(|(hash, id, count)| ((hash, id), count)).collect() })
-    }
-
-    /// The offering of a token whose ledger lacks an event of a receipt.
-    fn lacking(&self, receipt: &Receipt) -> Option<OfferingId> {
-        count_events(receipt).into_iter().find_map(|(token, told)| {
-            let offering_id = self.tokens.get(&token)?;
-            let known = self.counts.get(&(receipt.tx_hash, offering_id.clone())).copied().unwrap_or_default();
-            (known < told).then(|| offering_id.clone())
-        })
-    }
-}
-
-/// The number of ledger events in a receipt, for each contract.
-fn count_events(receipt: &Receipt) -> BTreeMap<Address, i64> {
-    let mut told = BTreeMap::new();
-    for log in receipt.logs.iter().filter(|log| changes_ledger(log)) {
-        *told.entry(log.address).or_default() += 1;
-    }
-    told
-}
-
-/// Whether the ledger has every event of a final receipt. If an endpoint hid one, its earlier answers are not trusted either: the token is
-/// read again from its first block.
-pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> Result<bool> {
-    let Some(offering_id) = known.lacking(receipt) else { return Ok(true) };
-    tracing::error!(tx.hash = %receipt.tx_hash, offering.id = offering_id.as_str(), "an endpoint hid events; the token is read again");
-    forget(engine, &offering_id).await?;
-    // The other receipts of the token wait as well, because their events were removed with the reset.
-    known.counts.retain(|(_, id), _| *id != offering_id);
-    Ok(false)
-}
-
 /// The times of the events' blocks. The blocks must still be the canonical ones at their heights.
 async fn times(network: &Network, logs: &[ChainLog]) -> std::result::Result<BTreeMap<u64, DateTime<Utc>>, Fault> {
     let blocks: BTreeMap<u64, B256> = logs.iter().map(|log| (log.block_number, log.block_hash)).collect();
@@ -321,48 +300,45 @@ async fn times(network: &Network, logs: &[ChainLog]) -> std::result::Result<BTre
     Ok(times)
 }
 
-/// Stores the events, a limited number in each commit. A commit ends with the last event of a block.
-async fn store(engine: &Engine, read: &mut TokenRead, question: &Question, events: &[TokenEvent]) -> Result<()> {
-    let mut rest = events;
+/// Stores the events, a limited number in each commit.
+async fn store_in_parts(
+    engine: &Engine,
+    read: &mut TokenRead,
+    question: &Question,
+    events: &[TokenEvent],
+) -> Result<()> {
+    let mut begin = 0;
     loop {
-        let (now, later) = match rest.get(EVENTS_PER_COMMIT) {
-            None => (rest, &rest[..0]),
-            // The commit ends before the block of the last event or, if that block alone is larger than the limit, after it.
-            Some(cut) => {
-                let begins = rest.partition_point(|e| e.block_number < cut.block_number);
-                let at = if begins > 0 { begins } else { rest.partition_point(|e| e.block_number <= cut.block_number) };
-                rest.split_at(at)
-            }
-        };
-        let up_to = later.first().map_or(question.to, |event| event.block_number - 1);
-        // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
-        let reached = later.is_empty() && question.to >= read.block_number;
-        let restricts = |event: &&TokenEvent| reached && event.kind == Kind::Restrict;
-        let told = Told {
-            platform: engine.platform,
-            read: read.clone(),
-            apart: question.apart.clone(),
-            up_to,
-            events: now.to_vec(),
-            reached,
-            restricted: events.iter().filter(restricts).map(|event| event.offering_id.clone()).collect(),
-        };
-        engine.commit_soon(read.chain_id, Point::Index, Arc::new(told)).await?;
+        let end = end_of_part(events, begin);
+        let told = Told::of(engine, read, question, events, begin..end);
+        let up_to = told.up_to;
+        engine.commit(read.chain_id, Point::Index, Patience::NONE, Arc::new(told)).await?;
         *read = read.after(up_to);
-        if later.is_empty() {
+        if end == events.len() {
             return Ok(());
         }
-        rest = later;
+        begin = end;
     }
 }
 
+/// The end of the events that one commit stores. It ends before the block of the first event above the limit or, if that block alone is
+/// larger than the limit, after it.
+fn end_of_part(events: &[TokenEvent], begin: usize) -> usize {
+    let rest = &events[begin..];
+    let Some(cut) = rest.get(EVENTS_PER_COMMIT) else { return events.len() };
+    let begins = rest.partition_point(|e| e.block_number < cut.block_number);
+    begin + if begins > 0 { begins } else { rest.partition_point(|e| e.block_number <= cut.block_number) }
+}
+
 /// The events of a commit, ready to be applied.
-struct Told {
+pub struct Told {
     platform: &'static Platform,
     read: TokenRead,
     apart: Vec<Cursor>,
-    up_to: i64,
-    events: Vec<TokenEvent>,
+    /// The ledger contains everything up to this block after the commit.
+    pub up_to: i64,
+    /// In the order of the chain.
+    pub events: Vec<TokenEvent>,
     /// Whether the ledger has its final state after this commit.
     reached: bool,
     /// The offerings with a new restriction.
@@ -376,6 +352,23 @@ impl Writes for Told {
 }
 
 impl Told {
+    /// A part of the events of a request.
+    fn of(engine: &Engine, read: &TokenRead, question: &Question, events: &[TokenEvent], part: Range<usize>) -> Self {
+        let next = events.get(part.end);
+        // A restriction in the past may be lifted since. Only the final state of the ledger decides what may be sold.
+        let reached = next.is_none() && question.to >= read.block_number;
+        let restricts = |event: &&TokenEvent| reached && event.kind == Kind::Restrict;
+        Self {
+            platform: engine.platform,
+            read: read.clone(),
+            apart: question.apart.clone(),
+            up_to: next.map_or(question.to, |event| event.block_number - 1),
+            events: events[part].to_vec(),
+            reached,
+            restricted: events.iter().filter(restricts).map(|event| event.offering_id.clone()).collect(),
+        }
+    }
+
     async fn apply(&self, tx: &mut Tx) -> Result<()> {
         let mut restricted = self.restricted.clone();
         if self.reached {

@@ -15,6 +15,7 @@ pub mod follow;
 pub(crate) mod foreign;
 pub(crate) mod inclusion;
 pub mod kind;
+pub(crate) mod known_events;
 pub mod lane;
 pub mod ledger;
 pub(crate) mod market;
@@ -39,6 +40,7 @@ pub mod submit;
 pub mod sweep;
 pub mod timer;
 pub mod used_nonce;
+mod verdicts;
 pub(crate) mod wait;
 
 use std::collections::BTreeMap;

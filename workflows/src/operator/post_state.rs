@@ -9,7 +9,7 @@ use muniment_domain::{Result, chain};
 
 use crate::engine::effect::Effect;
 use crate::engine::execution::unavailable;
-use crate::engine::ledger::{self, Known};
+use crate::engine::known_events::{self, Known};
 use crate::engine::{Engine, Network};
 
 /// The contradiction of a proof that is final and on which the endpoints agree, if any. An endpoint may have hidden its events from the
@@ -24,10 +24,11 @@ pub async fn contradiction(
 ) -> Result<Option<String>> {
     let mut tx = engine.db.read().await?;
     let at = chain::find(&mut tx, network.id()).await?.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    let mut known = Known::of(&mut tx, network, &[receipt]).await?;
+    let mut known = Known::unstored(&[]);
+    known.read(&mut tx, network, &[receipt]).await?;
     let by_records = effect.contradicted_by_records(&mut tx, op, step).await?;
     drop(tx);
-    if !ledger::has_read(engine, &mut known, receipt).await? {
+    if !known_events::has_read(engine, &mut known, receipt).await? {
         return Ok(Some(format!(
             "the ledger lacked events of {}. The token is being read again. Try again later",
             receipt.tx_hash

@@ -15,7 +15,8 @@ use serde_json::{Value, json};
 use super::{Call, Match, Origin, Subscription};
 use crate::engine::conclude;
 use crate::engine::execution::unavailable;
-use crate::engine::ledger::{self, Known};
+use crate::engine::known_events::{self, Known};
+use crate::engine::ledger;
 use crate::engine::{Engine, Network};
 
 /// Attempts to read the events of a call.
@@ -76,9 +77,10 @@ async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> R
     for _ in 0..READS {
         ledger::index(engine, network).await?;
         let mut tx = engine.db.read().await?;
-        let mut known = Known::of(&mut tx, network, &[receipt]).await?;
+        let mut known = Known::unstored(&[]);
+        known.read(&mut tx, network, &[receipt]).await?;
         drop(tx);
-        if ledger::has_read(engine, &mut known, receipt).await? {
+        if known_events::has_read(engine, &mut known, receipt).await? {
             return Ok(());
         }
     }
