@@ -2,28 +2,34 @@
 
 use std::sync::{Arc, Mutex};
 
+use muniment_activities::config::ChainConfig;
 use muniment_domain::clock::Clock;
 use muniment_workflows::engine::Engine;
 use muniment_workflows::engine::process::intake::Intake;
 use muniment_workflows::engine::process::submitter::{Incoming, Submitter};
 use muniment_workflows::engine::process::submitters::{Spawn, Submitters};
 use tokio::task::AbortHandle;
-use world::{Database, Mining, on_both_databases};
+use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 
 use crate::installation::{EngineFixture, Installation, Terms, deploy_with};
 
 const IN_FLIGHT: u64 = 2;
 const OPERATIONS: usize = 7;
 
-/// An installation whose blocks the test makes.
-async fn without_blocks(database: Database) -> (Installation, Engine) {
+/// An installation whose blocks the test makes, and its node.
+async fn without_blocks(database: Database) -> (Installation, Engine, FaultProxy) {
     let site = Installation::new(database, Mining::Quick, &[Terms::free(1); OPERATIONS]).await;
     site.stop_blocks().await;
-    let engine = site.engine_at(Clock::System, |chain| chain.in_flight_max = IN_FLIGHT as u32).await;
+    let node = FaultProxy::start(site.anvil.url(), 1);
+    let limited = |chain: &mut ChainConfig| {
+        chain.in_flight_max = IN_FLIGHT as u32;
+        chain.endpoints = vec![node.url().to_owned()];
+    };
+    let engine = site.engine_at(Clock::System, limited).await;
     for offering in &site.offerings {
         deploy_with(&engine, offering).await;
     }
-    (site, engine)
+    (site, engine, node)
 }
 
 /// As many again as the node may have are signed, and the node does not have them.
@@ -42,7 +48,7 @@ async fn all_are_deployed_once(site: &Installation, fixture: EngineFixture) {
 
 on_both_databases! {
     async fn the_node_has_no_more_of_a_lane_than_it_may(database: Database) {
-        let (site, engine) = without_blocks(database).await;
+        let (site, engine, _node) = without_blocks(database).await;
         let fixture = EngineFixture::run(engine);
         signed_ahead(&site).await;
         site.until("the rebroadcast sends again", async || site.count("attempts where sends > 1").await > 0).await;
@@ -57,8 +63,22 @@ on_both_databases! {
         all_are_deployed_once(&site, fixture).await;
     }
 
+    async fn what_is_signed_ahead_is_sent_before_the_block_is_stored(database: Database) {
+        let (site, engine, node) = without_blocks(database).await;
+        let fixture = EngineFixture::run(engine);
+        signed_ahead(&site).await;
+        node.add(Rule::new(Fault::DropResponse).on(&["eth_getBlockReceipts", "eth_getTransactionReceipt"]));
+        site.anvil.mine(1).await;
+        site.until("they are sent", async || site.in_pool().await == IN_FLIGHT).await;
+        assert_eq!(site.count("operation_steps where state = 'included'").await, 0, "the block cannot be stored");
+
+        node.heal();
+        site.resume_blocks().await;
+        all_are_deployed_once(&site, fixture).await;
+    }
+
     async fn what_is_signed_ahead_is_not_lost_with_its_process(database: Database) {
-        let (site, engine) = without_blocks(database).await;
+        let (site, engine, _node) = without_blocks(database).await;
         let tasks: Arc<Mutex<Vec<AbortHandle>>> = Arc::default();
         let started = tasks.clone();
         let lane = Arc::new(move |submitter: Submitter, incoming: Incoming| {
@@ -81,7 +101,7 @@ on_both_databases! {
     }
 
     async fn a_lane_in_quarantine_sends_nothing_that_is_signed_ahead(database: Database) {
-        let (site, engine) = without_blocks(database).await;
+        let (site, engine, _node) = without_blocks(database).await;
         let fixture = EngineFixture::run(engine);
         signed_ahead(&site).await;
         site.lanes("quarantined").await;

@@ -1,6 +1,5 @@
 //! The blocks of a pass, and the commit that stores them.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,20 +29,9 @@ pub struct Found {
     pub foreign: Vec<ForeignTransaction>,
 }
 
-/// Lets the lanes that wait for the room of these transactions sign from now on.
-pub fn announce<'a>(network: &'a Network, sent: &[Sent]) -> Announced<'a> {
-    let mut included = BTreeMap::new();
-    if network.commits.are_shared() {
-        for one in sent.iter().filter(|one| one.is_awaited()) {
-            *included.entry(one.sent_lane.clone()).or_default() += 1;
-        }
-    }
-    network.room.announce(included)
-}
-
 /// Stores the blocks, with the signatures of the lanes to which their room was announced. Returns whether others must look for theirs.
 pub async fn store(engine: &Engine, network: &Network, taken: Arc<Taken>, announced: Announced<'_>) -> Result<bool> {
-    let patience = match announced.lanes {
+    let patience = match announced.lanes() {
         0 => Patience::NONE,
         lanes => Patience::until(lanes + 1, FOR_SIGNATURES),
     };

@@ -14,10 +14,10 @@ use muniment_activities::token::event::TOPICS;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::point::Point;
-use muniment_domain::step;
 use muniment_domain::{Error, Result};
 
 use crate::engine::blocks::{self, Found, Taken};
+use crate::engine::gather::{Gathered, are_connected, gather, next_blocks};
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::position::Position;
 use crate::engine::room::Announced;
@@ -154,36 +154,19 @@ async fn walk(
     }
     // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
     let below = position.hash_at(&engine.db, ancestor).await?;
-    if blocks.first().is_some_and(|b| below != Some(b.parent_hash)) {
-        return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it")).into());
+    if !blocks.is_empty() && !below.is_some_and(|hash| are_connected(hash, &blocks)) {
+        return Err(Fault::Incomplete(format!("the blocks above {ancestor} do not follow it and each other")).into());
     }
-    if let Some(pair) = blocks.windows(2).find(|pair| pair[1].parent_hash != pair[0].hash) {
-        return Err(Fault::Incomplete(format!("block {} does not follow the block before it", pair[1].number)).into());
-    }
-    let last = final_block(&cursor, &heads, &blocks, ancestor);
-    if blocks.is_empty() && ancestor == cursor.head_number && last.is_none() {
+    if blocks.is_empty() && ancestor == cursor.head_number && final_block(&cursor, &heads, &blocks, ancestor).is_none()
+    {
         return Ok((Pass::Still, Some(position)));
     }
-    let reached = blocks.last().is_none_or(|b| b.number == newest);
-    let (found, announced) = find_transactions(engine, network, &position.signers, blocks).await?;
+    let gathered = gather(engine, network, &position.signers, blocks, heads).await?;
+    let last = final_block(&cursor, &gathered.heads, &gathered.blocks, ancestor);
+    let reached = gathered.blocks.last().is_none_or(|b| b.number == gathered.heads.latest.number);
+    let (found, announced) = find_transactions(network, &position.signers, gathered).await?;
     let position = commit(engine, network, position, ancestor, found, announced, last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
-}
-
-/// The blocks above a height, in order, up to the limit of a pass. The newest one is already read.
-async fn next_blocks(network: &Network, ancestor: i64, newest: Block) -> Result<Vec<Block>, Fault> {
-    // If not even the first block is common, all of them are requested.
-    let above = u64::try_from(ancestor).unwrap_or(0);
-    let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
-    if to <= above {
-        return Ok(Vec::new());
-    }
-    if to < newest.number {
-        return network.chain.blocks(above + 1, to).await;
-    }
-    let mut blocks = if to > above + 1 { network.chain.blocks(above + 1, to - 1).await? } else { Vec::new() };
-    blocks.push(newest);
-    Ok(blocks)
 }
 
 /// The highest known block that the chain still has. It cannot be below the final block.
@@ -231,18 +214,12 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
 /// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys. Lanes sign in
 /// their room meanwhile.
 async fn find_transactions<'a>(
-    engine: &Engine,
     network: &'a Network,
     signers: &HashSet<Address>,
-    blocks: Vec<Block>,
+    gathered: Gathered<'a>,
 ) -> Result<(Found, Announced<'a>), Walk> {
+    let Gathered { blocks, sent, announced, .. } = gathered;
     let by_us = |t: &&BlockTx| signers.contains(&t.from);
-    let hashes: Vec<B256> = blocks.iter().flat_map(|b| b.transactions.iter().filter(by_us).map(|t| t.hash)).collect();
-    let sent = match hashes.as_slice() {
-        [] => Vec::new(),
-        hashes => step::sent(&mut engine.db.read().await?, network.id(), hashes).await?,
-    };
-    let announced = blocks::announce(network, &sent);
     let known: HashSet<B256> = sent.iter().map(|one| one.sent_hash.0).collect();
     let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
     // One request for all of them, or none if the blocks contain no transaction of the platform.

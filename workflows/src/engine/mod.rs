@@ -13,6 +13,7 @@ pub mod failure;
 pub mod finalise;
 pub mod follow;
 pub(crate) mod foreign;
+mod gather;
 pub(crate) mod inclusion;
 pub mod kind;
 pub(crate) mod known_events;

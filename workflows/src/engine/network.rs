@@ -86,10 +86,15 @@ impl Network {
         i64::from(self.chain.config.in_flight_max)
     }
 
-    /// The limit of a lane's signed steps that no block includes. Where a transaction does not wait for the time of the next block, as many as
-    /// the node may have are signed ahead, so that it has work as soon as there is room.
+    /// The limit of a lane's steps that are signed ahead: stored, and not with the node. Where a transaction does not wait for the time of the
+    /// next block, they are as many as the node may have, which gets them as soon as there is room.
+    pub fn ahead_max(&self) -> i64 {
+        if self.mines_at_once() { self.in_flight_max() } else { 0 }
+    }
+
+    /// The limit of a lane's signed steps that no block includes.
     pub fn signed_max(&self) -> i64 {
-        self.in_flight_max() * if self.mines_at_once() { 2 } else { 1 }
+        self.in_flight_max() + self.ahead_max()
     }
 
     /// The chain's id, in the database's type.

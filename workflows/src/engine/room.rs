@@ -1,6 +1,7 @@
-//! Room in the lanes: how many more of their transactions may be in flight. A block makes room. A lane that waits for it signs while the
-//! follower reads the receipts, and both are one commit. The room is known in memory only: if the receipts cannot be read or the follower's
-//! part of the commit fails, the lane has a few transactions more in flight, for as long as the block is read again.
+//! Room in the lanes: how many more of their transactions may be in flight. A block makes room. A lane that waits for it sends what it has
+//! signed ahead as soon as the follower sees the block, and signs more in the commit that stores the block. The room is known in memory
+//! only: if the receipts cannot be read or the follower's part of the commit fails, the lane has a few transactions more in flight, for as
+//! long as the block is read again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -21,34 +22,73 @@ struct Lanes {
     waiting: BTreeSet<LaneId>,
     /// Whether operations wait in the table for room.
     is_behind: bool,
-    /// The room that the follower's commit gives those that wait, and that they have not taken yet.
-    coming: BTreeMap<LaneId, i64>,
-    /// The lanes to which the follower has announced room, until its commit has ended.
-    announced: usize,
+    /// The lowest nonce that the blocks of the follower's pass do not include, of each lane that waits and has transactions in them.
+    seen: BTreeMap<LaneId, i64>,
+    /// Those of them that have not signed for this room yet.
+    untaken: BTreeSet<LaneId>,
+    /// Whether the follower is about to commit, so that lanes sign for the room.
+    is_committing: bool,
 }
 
-/// Room that the follower has announced to lanes. When it is dropped, what they have not taken is withdrawn.
+/// The room that the blocks of the follower's pass make, until their commit has ended.
 pub struct Announced<'a> {
     room: &'a Room,
-    /// The number of lanes that can take it.
-    pub lanes: usize,
 }
 
 impl Announced<'_> {
+    /// Tells those lanes that wait for room the lowest nonces that the blocks do not include.
+    pub fn add(&self, mut nonces: BTreeMap<LaneId, i64>) {
+        let mut lanes = self.room.lanes();
+        nonces.retain(|lane_id, _| lanes.waiting.contains(lane_id));
+        if nonces.is_empty() {
+            return;
+        }
+        lanes.untaken.extend(nonces.keys().cloned());
+        lanes.seen.extend(nonces);
+        drop(lanes);
+        self.room.look_again();
+    }
+
+    /// Lets these lanes sign for their room: the follower is about to commit.
+    pub fn commit(&self) {
+        let mut lanes = self.room.lanes();
+        lanes.is_committing = true;
+        let has_room = !lanes.seen.is_empty();
+        drop(lanes);
+        if has_room {
+            self.room.look_again();
+        }
+    }
+
+    /// The number of lanes that have room.
+    pub fn lanes(&self) -> usize {
+        self.room.announced()
+    }
+
     /// The follower's commit has ended. Returns whether lanes must look for their room: nothing was announced to them, or not all of them
-    /// have taken it.
+    /// have signed for it.
     pub fn end(self) -> bool {
-        let untaken = std::mem::take(&mut self.room.lanes().coming);
-        self.lanes == 0 || !untaken.is_empty()
+        let lanes = self.room.lanes();
+        lanes.seen.is_empty() || !lanes.untaken.is_empty()
     }
 }
 
 impl Drop for Announced<'_> {
     fn drop(&mut self) {
         let mut lanes = self.room.lanes();
-        lanes.coming.clear();
-        lanes.announced = 0;
+        lanes.seen.clear();
+        lanes.untaken.clear();
+        lanes.is_committing = false;
     }
+}
+
+/// What the follower has announced to a lane.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Coming {
+    /// The lowest nonce that the blocks do not include.
+    pub nonce: Option<i64>,
+    /// Whether the lane may sign for the room, because the follower is about to commit.
+    pub may_sign: bool,
 }
 
 impl Room {
@@ -83,28 +123,24 @@ impl Room {
         lanes.is_behind || !lanes.waiting.is_empty()
     }
 
-    /// Tells those lanes that wait for room that the follower is about to commit the inclusion of so many of their transactions.
-    pub fn announce(&self, mut included: BTreeMap<LaneId, i64>) -> Announced<'_> {
-        let mut lanes = self.lanes();
-        included.retain(|lane_id, _| lanes.waiting.contains(lane_id));
-        let count = included.len();
-        lanes.coming = included;
-        lanes.announced = count;
-        drop(lanes);
-        if count > 0 {
-            self.look_again();
-        }
-        Announced { room: self, lanes: count }
+    /// Begins to announce the room of a pass.
+    pub fn announce(&self) -> Announced<'_> {
+        Announced { room: self }
     }
 
-    /// Takes the announced room of a lane.
-    pub fn take(&self, lane_id: &LaneId) -> i64 {
-        self.lanes().coming.remove(lane_id).unwrap_or_default()
+    /// What is announced to a lane. If it may sign, it counts as having done so.
+    pub fn take(&self, lane_id: &LaneId) -> Coming {
+        let mut lanes = self.lanes();
+        let coming = Coming { nonce: lanes.seen.get(lane_id).copied(), may_sign: lanes.is_committing };
+        if coming.may_sign {
+            lanes.untaken.remove(lane_id);
+        }
+        coming
     }
 
     /// The number of lanes to which the follower has announced room, until its commit has ended.
     pub fn announced(&self) -> usize {
-        self.lanes().announced
+        self.lanes().seen.len()
     }
 
     fn lanes(&self) -> MutexGuard<'_, Lanes> {
@@ -117,28 +153,43 @@ mod tests {
     use super::*;
 
     #[test]
-    fn room_is_announced_to_those_who_wait_and_taken_once() {
+    fn room_is_announced_to_those_who_wait_until_the_commit_has_ended() {
         let room = Room::default();
-        let included = || BTreeMap::from([("lan_a".into(), 3), ("lan_b".into(), 2)]);
+        let (a, b): (LaneId, LaneId) = ("lan_a".into(), "lan_b".into());
+        let included = || BTreeMap::from([(a.clone(), 3), (b.clone(), 2)]);
+        let announce = || {
+            let announced = room.announce();
+            announced.add(included());
+            announced
+        };
         let mut changed = room.subscribe();
-        let announced = room.announce(included());
-        assert!(announced.lanes == 0 && announced.end(), "no lane waits");
+        let announced = announce();
+        assert!(announced.lanes() == 0 && announced.end(), "no lane waits");
         assert!(!changed.has_changed().unwrap());
-        room.set_waiting(&"lan_a".into(), true);
+        room.set_waiting(&a, true);
         assert!(room.is_awaited());
-        let announced = room.announce(included());
-        assert_eq!((announced.lanes, room.announced()), (1, 1));
+        let announced = announce();
+        assert_eq!(announced.lanes(), 1);
         assert!(changed.has_changed().unwrap());
         changed.mark_unchanged();
-        assert_eq!(room.take(&"lan_b".into()), 0, "it did not wait");
-        assert_eq!((room.take(&"lan_a".into()), room.take(&"lan_a".into())), (3, 0));
-        assert!(!announced.end() && room.announced() == 0, "all of it was taken");
-        assert!(room.announce(included()).end(), "nobody took it");
-        assert_eq!(room.take(&"lan_a".into()), 0, "it is in the database now");
-        drop(room.announce(included()));
-        assert_eq!(room.take(&"lan_a".into()), 0, "the receipts could not be read");
-        room.set_waiting(&"lan_a".into(), false);
-        assert!(room.announce(included()).lanes == 0 && !room.is_awaited());
+        assert_eq!(room.take(&b), Coming::default(), "it did not wait");
+        assert_eq!(room.take(&a), Coming { nonce: Some(3), may_sign: false });
+        announced.add(BTreeMap::from([(a.clone(), 5)]));
+        announced.commit();
+        assert!(changed.has_changed().unwrap());
+        for _ in 0..2 {
+            assert_eq!(room.take(&a), Coming { nonce: Some(5), may_sign: true }, "the same, however often it looks");
+        }
+        assert!(!announced.end() && room.announced() == 0, "every lane has signed");
+        let announced = announce();
+        _ = room.take(&a);
+        announced.commit();
+        assert!(announced.end(), "it has sent only");
+        assert_eq!(room.take(&a), Coming::default(), "it is in the database now");
+        drop(announce());
+        assert_eq!(room.take(&a), Coming::default(), "the receipts could not be read");
+        room.set_waiting(&a, false);
+        assert!(announce().lanes() == 0 && !room.is_awaited());
         room.set_behind(true);
         assert!(room.is_awaited());
     }

@@ -23,8 +23,6 @@ const TURN: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The pause after a block with transactions of the platform, on a chain that mines at once. The blocks of other lanes share the next commit.
-const GATHER_INCLUDED: Duration = Duration::from_millis(3);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
@@ -88,14 +86,10 @@ pub struct Keeper {
 
 impl Keeper {
     async fn follow(mut self, engine: &Engine, network: &Network, stop: &CancellationToken) {
-        let mut room = network.room.subscribe();
         while !stop.is_cancelled() {
             let pause = self.turn_within(TURN, engine, network).await;
             if !pause.is_zero() {
                 self.wait(network, pause, stop).await;
-            } else if network.signers.len() > 1 && room.has_changed().unwrap_or(false) {
-                room.mark_unchanged();
-                sleep(GATHER_INCLUDED).await;
             }
         }
     }

@@ -44,12 +44,6 @@ pub type Incoming = mpsc::Receiver<(Prepared, Hold)>;
 /// A send in progress.
 pub type Sending = BoxFuture<'static, Result<Broadcast>>;
 
-/// With fewer prepared steps than this a lane takes more from the table. Where a transaction does not wait for the time of the next block, it
-/// takes them while it still has enough for a block: that may come before they are prepared.
-pub fn refilled_below(network: &Network) -> i64 {
-    network.in_flight_max() * if network.mines_at_once() { 2 } else { 1 }
-}
-
 /// The work of one lane.
 pub struct Submitter {
     engine: Engine,
@@ -209,7 +203,8 @@ impl Submitter {
         // Freed before the send, because the next block may already wake the next step.
         let waiting: Vec<&OperationId> = self.waiting.iter().map(|prepared| &prepared.op.id).collect();
         self.holds.retain(|id, _| waiting.contains(&id));
-        if self.waiting.len() < usize::try_from(refilled_below(network)).unwrap_or(0) {
+        // Where a transaction does not wait for the time of the next block, the next one may come before more steps are prepared.
+        if self.waiting.len() < usize::try_from(network.signed_max()).unwrap_or(0) {
             self.wants_more.notify_one();
         }
         let signed = stored.attempts.len();
@@ -225,10 +220,16 @@ impl Submitter {
         if !state.may_send() {
             self.ahead.clear();
         }
-        // A limit above the lowest nonce that neither a block includes nor the next commit of the follower.
-        self.sent_below = state.lowest.unwrap_or(state.lane.next_nonce) + coming + network.in_flight_max();
+        let lowest = state.lowest.unwrap_or(state.lane.next_nonce);
+        // The lowest nonce that neither a block in the database includes nor the next commit of the follower.
+        let missing = coming.nonce.map_or(lowest, |nonce| nonce.max(lowest));
+        self.sent_below = missing + network.in_flight_max();
         self.send_ahead(network).await;
-        submit::store(&self.engine, network, state, coming, network.signed_max(), batch).await
+        if coming.nonce.is_some() && !coming.may_sign && !self.ahead.is_empty() {
+            return Ok(Stored { rest: batch, ..Stored::default() });
+        }
+        let included = if coming.may_sign { (missing - lowest).min(state.in_flight) } else { 0 };
+        submit::store(&self.engine, network, state, included, network.signed_max(), batch).await
     }
 
     /// Sends what the node may have now.

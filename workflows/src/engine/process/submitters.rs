@@ -11,7 +11,7 @@ use tokio::task::JoinHandle;
 
 use crate::engine::prepare::{Memory, Prepared};
 use crate::engine::process::held::{Held, Hold};
-use crate::engine::process::submitter::{HELD_FULL_LANES, Incoming, Sending, Submitter, finished, refilled_below};
+use crate::engine::process::submitter::{HELD_FULL_LANES, Incoming, Sending, Submitter, finished};
 use crate::engine::{Engine, Network};
 
 /// How lanes and sends run beside everything else: as tasks. The simulation makes their steps one by one.
@@ -166,7 +166,7 @@ impl Submitters {
     /// that take none.
     pub async fn wanted(&self, chain_id: i64) -> (usize, Vec<LaneId>) {
         let Some(network) = self.engine.network(chain_id) else { return (0, Vec::new()) };
-        let (most, below, lanes) = (network.in_flight_max(), refilled_below(network), self.lanes.lock().await);
+        let (most, below, lanes) = (network.in_flight_max(), network.signed_max(), self.lanes.lock().await);
         let of_chain = lanes.iter().filter(|(_, lane)| lane.chain_id == chain_id);
         let known: Vec<(&LaneId, i64)> = of_chain.map(|(id, _)| (id, self.held_steps(id))).collect();
         let idle = network.signers.len().saturating_sub(known.len());

@@ -1,0 +1,168 @@
+//! The new blocks of a pass, with the platform's transactions in them. On a chain that mines at once, the follower reads on for a moment while
+//! lanes wait for room: one commit then stores more blocks, and the signatures for all of their room. What the lanes have signed ahead is
+//! sent meanwhile.
+
+use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use alloy_primitives::{Address, B256};
+use muniment_activities::chain::block::Block;
+use muniment_activities::chain::heads::Heads;
+use muniment_activities::fault::Fault;
+use muniment_domain::Result;
+use muniment_domain::id::LaneId;
+use muniment_domain::step::{self, Sent};
+use tokio::time::{Instant, sleep};
+
+use crate::engine::network::BLOCKS_PER_PASS;
+use crate::engine::room::Announced;
+use crate::engine::{Engine, Network};
+
+/// How long the follower reads on at most.
+const GATHER: Duration = Duration::from_millis(100);
+/// The pause before it looks for the next blocks.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// The blocks of a pass.
+pub struct Gathered<'a> {
+    /// The heads when the last of them was read.
+    pub heads: Heads,
+    /// In order, each the parent of the next.
+    pub blocks: Vec<Block>,
+    /// The known transactions in them.
+    pub sent: Vec<Sent>,
+    /// The room that they make.
+    pub announced: Announced<'a>,
+}
+
+/// Finds the platform's transactions in blocks, and in those that follow while lanes wait for room.
+pub async fn gather<'a>(
+    engine: &Engine,
+    network: &'a Network,
+    signers: &HashSet<Address>,
+    blocks: Vec<Block>,
+    heads: Heads,
+) -> Result<Gathered<'a>> {
+    let sent = find_sent(engine, network, signers, &blocks).await?;
+    let mut all = Gathered { heads, blocks, sent, announced: network.room.announce() };
+    all.announced.add(lowest_missing(network, &all.sent));
+    let begun = Instant::now();
+    while all.is_continued(network) && begun.elapsed() < GATHER {
+        sleep(LOOK).await;
+        // What cannot be read, or is on another branch, is for the next pass.
+        let Ok((heads, blocks)) = read_on(network, &all.blocks).await else { break };
+        let sent = find_sent(engine, network, signers, &blocks).await?;
+        all.announced.add(lowest_missing(network, &sent));
+        all.heads = heads;
+        all.blocks.extend(blocks);
+        all.sent.extend(sent);
+    }
+    all.announced.commit();
+    Ok(all)
+}
+
+impl Gathered<'_> {
+    /// Whether more blocks should share the commit: no lane has sent all that it has signed ahead.
+    fn is_continued(&self, network: &Network) -> bool {
+        self.announced.lanes() > 0
+            && most_of_a_lane(&self.sent) < network.ahead_max()
+            && (self.blocks.len() as u64) < BLOCKS_PER_PASS
+    }
+}
+
+/// The number of transactions of the lane that has most of these.
+fn most_of_a_lane(sent: &[Sent]) -> i64 {
+    let mut included: BTreeMap<&str, i64> = BTreeMap::new();
+    for one in sent.iter().filter(|one| one.is_awaited()) {
+        *included.entry(&one.sent_lane).or_default() += 1;
+    }
+    included.into_values().max().unwrap_or(0)
+}
+
+/// The newest heads, and the blocks up to them that follow these.
+async fn read_on(network: &Network, blocks: &[Block]) -> Result<(Heads, Vec<Block>), Fault> {
+    let heads = network.chain.heads().await?;
+    let last = blocks.last().ok_or(Fault::UnknownBlock)?;
+    let next = next_blocks(network, last.number.cast_signed(), heads.latest.clone()).await?;
+    let follows = match next.first() {
+        Some(_) => are_connected(last.hash, &next),
+        None => heads.latest.hash == last.hash,
+    };
+    if follows { Ok((heads, next)) } else { Err(Fault::UnknownBlock) }
+}
+
+/// Whether the blocks follow this one and each other.
+pub fn are_connected(mut parent: B256, blocks: &[Block]) -> bool {
+    blocks.iter().all(|block| block.parent_hash == std::mem::replace(&mut parent, block.hash))
+}
+
+/// The blocks above a height, in order, up to the limit of a pass. The newest one is already read.
+pub async fn next_blocks(network: &Network, ancestor: i64, newest: Block) -> Result<Vec<Block>, Fault> {
+    // If not even the first block is common, all of them are requested.
+    let above = u64::try_from(ancestor).unwrap_or(0);
+    let to = newest.number.min(above + network.pass_blocks.load(Ordering::Relaxed));
+    if to <= above {
+        return Ok(Vec::new());
+    }
+    if to < newest.number {
+        return network.chain.blocks(above + 1, to).await;
+    }
+    let mut blocks = if to > above + 1 { network.chain.blocks(above + 1, to - 1).await? } else { Vec::new() };
+    blocks.push(newest);
+    Ok(blocks)
+}
+
+/// The platform's known transactions in the blocks.
+async fn find_sent(
+    engine: &Engine,
+    network: &Network,
+    signers: &HashSet<Address>,
+    blocks: &[Block],
+) -> Result<Vec<Sent>> {
+    let transactions = blocks.iter().flat_map(|block| &block.transactions);
+    let hashes: Vec<B256> = transactions.filter(|t| signers.contains(&t.from)).map(|t| t.hash).collect();
+    match hashes.as_slice() {
+        [] => Ok(Vec::new()),
+        hashes => step::sent(&mut engine.db.read().await?, network.id(), hashes).await,
+    }
+}
+
+/// The lowest nonce of each lane that is not among these transactions. Nothing where moves do not share commits.
+fn lowest_missing(network: &Network, sent: &[Sent]) -> BTreeMap<LaneId, i64> {
+    let mut nonces = BTreeMap::new();
+    if network.commits.are_shared() {
+        for one in sent.iter().filter(|one| one.is_awaited()) {
+            let nonce = nonces.entry(one.sent_lane.clone()).or_default();
+            *nonce = (one.sent_nonce + 1).max(*nonce);
+        }
+    }
+    nonces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn block(number: u64, hash: u8, parent: u8) -> Block {
+        Block {
+            number,
+            hash: B256::repeat_byte(hash),
+            parent_hash: B256::repeat_byte(parent),
+            timestamp: 0,
+            base_fee_per_gas: 0,
+            gas_limit: 0,
+            transactions: Vec::new(),
+            receipts_root: None,
+        }
+    }
+
+    #[test]
+    fn blocks_of_another_branch_do_not_follow() {
+        let last = B256::repeat_byte(1);
+        assert!(are_connected(last, &[]));
+        assert!(are_connected(last, &[block(2, 2, 1), block(3, 3, 2)]));
+        assert!(!are_connected(last, &[block(2, 2, 9), block(3, 3, 2)]), "the first is on another branch");
+        assert!(!are_connected(last, &[block(2, 2, 1), block(3, 3, 9)]), "the second is");
+    }
+}
