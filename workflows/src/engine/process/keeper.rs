@@ -23,6 +23,8 @@ const TURN: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
+/// The pause after a turn of the settling while operations wait for room in the lanes: more verdicts share the next commit.
+const GATHER_FINAL: Duration = Duration::from_millis(200);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 20;
 const PRUNE: Duration = Duration::from_secs(3600);
@@ -42,7 +44,12 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
         let pause = match settled {
             Ok(count) if count >= engine.settings.settle_batch => continue,
             // The rest is checked again with the next block, or after a while.
-            Ok(_) => SETTLE,
+            Ok(_) => {
+                if network.room.is_awaited() {
+                    _ = timeout(GATHER_FINAL, stop.cancelled()).await;
+                }
+                SETTLE
+            }
             Err(error) => {
                 tracing::error!(chain.id = network.id(), "final receipts are settled again in a second: {error}");
                 PAUSE
