@@ -37,7 +37,7 @@ const FRESH_SECONDS: i64 = 15;
 /// How soon a full lane is checked again without a new block: another process may follow the chain.
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// How long an answer waits for a commit that can store it.
-const NOTE_AFTER: Duration = Duration::from_millis(25);
+const NOTE_AFTER: Duration = Duration::from_millis(200);
 
 /// A prepared step on its way to its lane.
 pub type Incoming = mpsc::Receiver<(Prepared, Hold)>;
