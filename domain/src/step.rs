@@ -253,12 +253,12 @@ pub async fn lowest_signed_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Opti
 }
 
 /// Included steps up to a final block, in chain order, for the finaliser. A step on a token waits until the token is read up to its block.
-/// All tokens are read up to another block in the commit that settles the steps. Steps of an operation with unreadable rows pause, so that
-/// they take no place from others.
+/// The commit that settles the steps may itself read all tokens up to a block. Steps of an operation with unreadable rows pause, so that they
+/// take no place from others.
 pub async fn included_up_to(
     tx: &mut Tx,
     chain_id: i64,
-    (block, read_up_to): (i64, i64),
+    (block, read_up_to): (i64, Option<i64>),
     pause: Duration,
     limit: i64,
 ) -> Result<Vec<Step>> {

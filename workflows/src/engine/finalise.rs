@@ -43,15 +43,14 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
     if cursor.halted_reason.is_some() {
         return Ok(0);
     }
-    let (read_up_to, unstored) = told.as_ref().map_or((-1, &[][..]), |told| (told.up_to, &told.events));
     let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
     let pause = damaged_pause(engine);
-    let up_to = (cursor.final_number, read_up_to);
+    let up_to = (cursor.final_number, told.as_ref().map(|told| told.up_to));
     let steps = step::included_up_to(&mut tx, cursor.chain_id, up_to, pause, limit).await?;
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
     let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
-    let mut known = Known::unstored(unstored);
+    let mut known = told.as_ref().map(|told| Known::unstored(&told.events)).unwrap_or_default();
     known.read(&mut tx, network, &stored).await?;
     drop(tx);
     let settled = match decide_all(engine, network, &mut known, finals, &mut damaged).await {

@@ -14,6 +14,7 @@ use muniment_domain::token_read;
 use crate::engine::{Engine, Network, ledger};
 
 /// The events of some final receipts: the stored ones, and those that the commit of their verdicts stores.
+#[derive(Default)]
 pub struct Known {
     tokens: BTreeMap<Address, OfferingId>,
     /// By transaction and offering. A log counts once, although it can be several events.
@@ -27,7 +28,7 @@ impl Known {
         for event in events.iter().filter(|event| event.line == 0) {
             *counts.entry((event.tx_hash.0, event.offering_id.clone())).or_default() += 1;
         }
-        Self { tokens: BTreeMap::new(), counts }
+        Self { counts, ..Self::default() }
     }
 
     /// Reads the stored events of receipts, for all of them together.

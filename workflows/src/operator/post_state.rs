@@ -24,7 +24,7 @@ pub async fn contradiction(
 ) -> Result<Option<String>> {
     let mut tx = engine.db.read().await?;
     let at = chain::find(&mut tx, network.id()).await?.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    let mut known = Known::unstored(&[]);
+    let mut known = Known::default();
     known.read(&mut tx, network, &[receipt]).await?;
     let by_records = effect.contradicted_by_records(&mut tx, op, step).await?;
     drop(tx);

@@ -77,7 +77,7 @@ async fn read_events(engine: &Engine, network: &Network, receipt: &Receipt) -> R
     for _ in 0..READS {
         ledger::index(engine, network).await?;
         let mut tx = engine.db.read().await?;
-        let mut known = Known::unstored(&[]);
+        let mut known = Known::default();
         known.read(&mut tx, network, &[receipt]).await?;
         drop(tx);
         if known_events::has_read(engine, &mut known, receipt).await? {
