@@ -31,7 +31,7 @@ pub struct Found {
 
 /// Stores the blocks, with the signatures of the lanes to which their room was announced. Returns whether others must look for theirs.
 pub async fn store(engine: &Engine, network: &Network, taken: Arc<Taken>, announced: Announced<'_>) -> Result<bool> {
-    let patience = match announced.lanes() {
+    let patience = match network.room.announced() {
         0 => Patience::NONE,
         lanes => Patience::until(lanes + 1, FOR_SIGNATURES),
     };

@@ -65,7 +65,7 @@ pub async fn gather<'a>(
 impl Gathered<'_> {
     /// Whether more blocks should share the commit: no lane has sent all that it has signed ahead.
     fn is_continued(&self, network: &Network) -> bool {
-        self.announced.lanes() > 0
+        network.room.announced() > 0
             && most_of_a_lane(&self.sent) < network.ahead_max()
             && (self.blocks.len() as u64) < BLOCKS_PER_PASS
     }

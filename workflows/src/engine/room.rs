@@ -24,7 +24,7 @@ struct Lanes {
     is_behind: bool,
     /// The lowest nonce that the blocks of the follower's pass do not include, of each lane that waits and has transactions in them.
     seen: BTreeMap<LaneId, i64>,
-    /// Those of them that have not signed for this room yet.
+    /// The lanes that have such a nonce and have not signed for their room yet.
     untaken: BTreeSet<LaneId>,
     /// Whether the follower is about to commit, so that lanes sign for the room.
     is_committing: bool,
@@ -58,11 +58,6 @@ impl Announced<'_> {
         if has_room {
             self.room.look_again();
         }
-    }
-
-    /// The number of lanes that have room.
-    pub fn lanes(&self) -> usize {
-        self.room.announced()
     }
 
     /// The follower's commit has ended. Returns whether lanes must look for their room: nothing was announced to them, or not all of them
@@ -164,12 +159,12 @@ mod tests {
         };
         let mut changed = room.subscribe();
         let announced = announce();
-        assert!(announced.lanes() == 0 && announced.end(), "no lane waits");
+        assert!(room.announced() == 0 && announced.end(), "no lane waits");
         assert!(!changed.has_changed().unwrap());
         room.set_waiting(&a, true);
         assert!(room.is_awaited());
         let announced = announce();
-        assert_eq!(announced.lanes(), 1);
+        assert_eq!(room.announced(), 1);
         assert!(changed.has_changed().unwrap());
         changed.mark_unchanged();
         assert_eq!(room.take(&b), Coming::default(), "it did not wait");
@@ -189,7 +184,9 @@ mod tests {
         drop(announce());
         assert_eq!(room.take(&a), Coming::default(), "the receipts could not be read");
         room.set_waiting(&a, false);
-        assert!(announce().lanes() == 0 && !room.is_awaited());
+        let announced = announce();
+        assert!(room.announced() == 0 && !room.is_awaited());
+        drop(announced);
         room.set_behind(true);
         assert!(room.is_awaited());
     }

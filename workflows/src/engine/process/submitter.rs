@@ -225,6 +225,7 @@ impl Submitter {
         let missing = coming.nonce.map_or(lowest, |nonce| nonce.max(lowest));
         self.sent_below = missing + network.in_flight_max();
         self.send_ahead(network).await;
+        // The follower still gathers blocks, and its commit shares the signatures for their room.
         if coming.nonce.is_some() && !coming.may_sign && !self.ahead.is_empty() {
             return Ok(Stored { rest: batch, ..Stored::default() });
         }
