@@ -105,7 +105,7 @@ on_both_databases! {
             queue::wake_id(&mut tx, queue::TIMER, &format!("tim_{number}"), now).await.unwrap();
         }
         let ended = match tx.conn {
-            Conn::Sqlite(_) => "update Jobs set status = 'Done', done_at = 0",
+            Conn::Sqlite(..) => "update Jobs set status = 'Done', done_at = 0",
             Conn::Postgres(..) => "update apalis.jobs set status = 'Done', done_at = '2020-01-01T00:00:00Z'",
         };
         assert_eq!(sql(ended).execute(&mut tx).await.unwrap(), 3);

@@ -174,7 +174,7 @@ impl Db {
     async fn begin_with(&self, sqlite_begin: &'static str) -> Result<Tx> {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
-            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?),
+            Pools::Sqlite { write, .. } => Conn::Sqlite(write.begin_with(sqlite_begin).await?, Gathered::none()),
             Pools::Postgres(pool) => on_server(answered(BEGUN, self.cache.begin(pool, "begin".to_owned())).await?),
         };
         Ok(self.tx(conn))
@@ -203,7 +203,7 @@ impl Db {
     async fn read_with(&self, begin: &'static str) -> Result<Tx> {
         meanwhile::at(Call::Begin).await;
         let conn = match &self.pools {
-            Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?),
+            Pools::Sqlite { read, .. } => Conn::Sqlite(read.begin().await?, Gathered::none()),
             Pools::Postgres(pool) => {
                 let begin = viewer::begin(begin).unwrap_or_else(|| begin.to_owned());
                 on_server(answered(BEGUN, self.cache.begin(pool, begin)).await?)
@@ -279,7 +279,7 @@ impl Tx {
         self.news.has_event = true;
     }
 
-    /// Lets PostgreSQL run writes as one statement that follow each other without a read. A guard that fails may then be told later, by
+    /// Lets the database run writes together that follow each other without a read. A guard that fails may then be told later, by
     /// the next read or by the commit. Returns whether it did so before.
     pub const fn gather_writes(&mut self) -> bool {
         self.conn.gather(true)
@@ -343,7 +343,7 @@ impl Tx {
     pub async fn commit_parts(self, points: &[Point]) -> Result<()> {
         point::reach(points, When::Before).await?;
         match self.conn {
-            Conn::Sqlite(transaction) => transaction.commit().await?,
+            Conn::Sqlite(transaction, _) => transaction.commit().await?,
             Conn::Postgres(server, _) => {
                 meanwhile::at(Call::Commit).await;
                 answered(COMMITTED, server.commit()).await?;

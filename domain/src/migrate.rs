@@ -49,7 +49,7 @@ pub async fn applied_version(db: &Db) -> Result<Option<i64>> {
     let mut tx = db.read().await?;
     // The two databases list their tables in different places.
     let exists = match tx.conn {
-        Conn::Sqlite(_) => sql("select exists (select 1 from sqlite_master where name = 'muniment_migrations')"),
+        Conn::Sqlite(..) => sql("select exists (select 1 from sqlite_master where name = 'muniment_migrations')"),
         Conn::Postgres(..) => sql("select to_regclass('muniment_migrations') is not null"),
     };
     if !exists.scalar::<bool>(&mut tx).await? {

@@ -26,7 +26,7 @@ const LOCK: i64 = 0x6d75_6e69_7761_6c6c;
 /// Creates the policies at every start, like the triggers of the audit log: a migration has one text for both databases.
 pub(crate) async fn create_policies(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
-    if matches!(tx.conn, Conn::Sqlite(_)) {
+    if matches!(tx.conn, Conn::Sqlite(..)) {
         return Ok(());
     }
     sql("select pg_advisory_xact_lock($1)").bind(LOCK).execute(&mut tx).await?;

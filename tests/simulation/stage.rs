@@ -75,7 +75,7 @@ impl Stage {
         let mut tx = self.db.begin_unsynced().await.expect("a transaction");
         statement.execute(&mut tx).await.expect("a write");
         match tx.conn {
-            Conn::Sqlite(open) => open.commit().await,
+            Conn::Sqlite(open, _) => open.commit().await,
             Conn::Postgres(open, _) => open.commit().await,
         }
         .expect("a commit");

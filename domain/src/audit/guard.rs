@@ -19,7 +19,7 @@ const LOCK: i64 = 0x6d75_6e69_6175_6469;
 pub(crate) async fn create_triggers(db: &Db) -> Result<()> {
     let mut tx = db.begin().await?;
     match tx.conn {
-        Conn::Sqlite(_) => raise_on_sqlite(&mut tx).await?,
+        Conn::Sqlite(..) => raise_on_sqlite(&mut tx).await?,
         Conn::Postgres(..) => raise_on_postgres(&mut tx).await?,
     }
     tx.commit(Point::Housekeeping).await

@@ -48,6 +48,10 @@ impl Batch {
         Self { nulls, values, kind }
     }
 
+    pub(super) const fn is_one_row(&self) -> bool {
+        self.values.len() == self.nulls.len()
+    }
+
     pub(super) fn set<V: ToSql>(elements: impl IntoIterator<Item = V>) -> Self {
         Self::rows(BatchKind::Set, elements, |element| element)
     }

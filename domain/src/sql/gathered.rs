@@ -1,8 +1,8 @@
-//! Writes that wait for each other. A server runs them as one statement: one round trip and one plan for all of them. SQLite runs each at
-//! once, because nothing lies between it and this process.
+//! Writes that wait for each other. A server runs them as one statement: one round trip and one plan for all of them. SQLite runs them in
+//! order, as one text: its driver has a thread for each connection, and the way there and back takes longer than a short write.
 
-use futures::FutureExt;
-use sqlx::Row as _;
+use futures::{FutureExt, TryStreamExt};
+use sqlx::{Either, Executor, Row as _, SqliteConnection};
 
 use super::batch::{MARK, shifted};
 use super::{Conn, Sql, sql};
@@ -68,30 +68,32 @@ impl Conn {
     /// whether they did so before.
     pub(crate) const fn gather(&mut self, gathers: bool) -> bool {
         match self {
-            Self::Postgres(server, gathered) if server.is_in_transaction() => {
+            Self::Postgres(server, _) if !server.is_in_transaction() => false,
+            Self::Postgres(_, gathered) | Self::Sqlite(_, gathered) => {
                 std::mem::replace(&mut gathered.gathers, gathers)
             }
-            _ => false,
         }
     }
 
     /// Drops the writes that wait.
     pub(crate) fn drop_gathered(&mut self) {
-        if let Self::Postgres(_, gathered) = self {
-            gathered.waiting.clear();
-        }
+        self.gathered().waiting.clear();
+    }
+
+    const fn gathered(&mut self) -> &mut Gathered {
+        let (Self::Postgres(_, gathered) | Self::Sqlite(_, gathered)) = self;
+        gathered
     }
 
     /// Runs a write, or lets it wait.
     async fn write(&mut self, write: Sql, guard: Option<Guard>) -> Result<()> {
-        let waits = matches!(self, Self::Postgres(_, Gathered { gathers: true, .. }));
+        // SQLite prepares a text for each number of rows. With others in one text it would find none prepared.
+        let waits = self.gathered().gathers && (matches!(self, Self::Postgres(..)) || !write.has_rows());
         if !waits || self.clashes(&write.text) {
             self.flush().await?;
         }
-        if let Self::Postgres(_, gathered) = self
-            && waits
-        {
-            gathered.waiting.push(Waiting { write, guard });
+        if waits {
+            self.gathered().waiting.push(Waiting { write, guard });
             return Ok(());
         }
         let rows = write.run(self).await?;
@@ -100,8 +102,12 @@ impl Conn {
 
     /// Whether a write cannot wait with the others: there are enough; or it may touch a row that one of them changes, which one statement
     /// cannot do twice; or it is an insert that cannot be made to depend on their guards.
-    fn clashes(&self, text: &str) -> bool {
-        let Self::Postgres(_, gathered) = self else { return false };
+    fn clashes(&mut self, text: &str) -> bool {
+        let gathered = match self {
+            Self::Postgres(_, gathered) => gathered,
+            // Here each sees what those before it wrote.
+            Self::Sqlite(_, gathered) => return gathered.waiting.len() >= WAITING_MAX,
+        };
         let is_insert = text.starts_with("insert ");
         let changes = |waiting: &Waiting| !is_lock(&waiting.write.text) && target(&waiting.write.text) == target(text);
         let is_guarded = || gathered.waiting.iter().any(|waiting| waiting.guard.is_some());
@@ -112,13 +118,16 @@ impl Conn {
 
     /// Runs the writes that wait. If the guard of one of them fails, the caller must not commit.
     pub(crate) async fn flush(&mut self) -> Result<()> {
-        let Self::Postgres(server, gathered) = self else { return Ok(()) };
-        let mut waiting = std::mem::take(&mut gathered.waiting);
+        let mut waiting = std::mem::take(&mut self.gathered().waiting);
         if waiting.len() < 2 {
             let Some(Waiting { write, guard }) = waiting.pop() else { return Ok(()) };
             let rows = write.run(self).await?;
             return guard.map_or(Ok(()), |guard| guard.check(rows));
         }
+        let server = match self {
+            Self::Sqlite(conn, _) => return run_in_order(conn, waiting).await,
+            Self::Postgres(server, _) => server,
+        };
         let (together, guards) = together(waiting);
         let counts = together.only_row(server).await?;
         for (number, guard) in guards.into_iter().enumerate() {
@@ -128,6 +137,33 @@ impl Conn {
         }
         Ok(())
     }
+}
+
+/// Runs one text with all of them. What fails first is told, a guard or a write: later ones may have run, so the caller must not commit.
+async fn run_in_order(conn: &mut SqliteConnection, waiting: Vec<Waiting>) -> Result<()> {
+    let (all, guards) = in_order(waiting);
+    let mut guards = guards.into_iter();
+    let mut run = conn.fetch_many(all.for_sqlite()?);
+    while let Some(step) = run.try_next().await? {
+        if let Either::Left(done) = step
+            && let Some(guard) = guards.next().flatten()
+        {
+            guard.check(done.rows_affected())?;
+        }
+    }
+    Ok(())
+}
+
+fn in_order(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
+    let (mut all, mut guards) = (sql(""), Vec::with_capacity(waiting.len()));
+    for Waiting { write, guard } in waiting {
+        let text = shifted(&write.text, all.values.len());
+        all = all.push(text).push(";");
+        all.values.extend(write.values);
+        all.batches.extend(write.batches);
+        guards.push(guard);
+    }
+    (all, guards)
 }
 
 /// One statement that runs all of them and returns the number of rows of each. The server runs each when its count is asked for, so in this
@@ -174,6 +210,8 @@ fn target(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use super::super::batch;
+    use super::super::value::ToSql;
     use super::*;
 
     #[test]
@@ -191,6 +229,23 @@ mod tests {
              select (select count(*) from w0), (select count(*) from w1), (select count(*) from w2)"
         );
         assert_eq!((all.values.len(), all.batches.len(), guards.len()), (4, 1, 3));
+    }
+
+    #[test]
+    fn writes_in_order_keep_their_own_values_and_guards() {
+        let one = sql("update a set x = $2 where id = $1").bind(("1", "2"));
+        let two = sql("insert into b (y)").values(["3"], |y| y);
+        let three = sql("delete from a where x = $1").bind("4");
+        let guard = || Some(Guard { rows: 1, otherwise: Error::Stale { what: "a", id: "1".to_owned() } });
+        let waiting = [(one, guard()), (two, None), (three, guard())];
+        let (mut all, guards) = in_order(waiting.map(|(write, guard)| Waiting { write, guard }).into());
+        batch::spread(&mut all.text, &mut all.values, all.batches);
+        assert_eq!(
+            all.text,
+            "update a set x = $3 where id = $2;insert into b (y) values (?);delete from a where x = $4;"
+        );
+        assert_eq!(all.values, ["3", "1", "2", "4"].map(|value| value.to_sql()));
+        assert_eq!(guards.iter().map(Option::is_some).collect::<Vec<_>>(), [true, false, true]);
     }
 
     #[test]

@@ -40,9 +40,9 @@ pub use value::{Bind, ToSql, Value};
 
 /// The connection of one engine.
 pub enum Conn {
-    /// SQLite's, in a transaction.
-    Sqlite(Transaction<'static, Sqlite>),
-    /// PostgreSQL's, with the writes that wait to be run together.
+    /// SQLite's, in a transaction, with the writes that wait to be run together.
+    Sqlite(Transaction<'static, Sqlite>, Gathered),
+    /// PostgreSQL's, with its own.
     Postgres(Server, Gathered),
 }
 
@@ -125,6 +125,11 @@ impl Sql {
     /// Locks the rows until the commit: a parallel transaction waits for it. A transaction that writes to SQLite has it for itself.
     pub fn lock(self, conn: &Conn) -> Self {
         if matches!(conn, Conn::Postgres(..)) { self.push(" for no key update") } else { self }
+    }
+
+    /// Whether it has several rows or a set, so that its text depends on their number on SQLite.
+    fn has_rows(&self) -> bool {
+        self.batches.iter().any(|batch| !batch.is_one_row())
     }
 
     /// Adds the elements of a set behind `in (`.
@@ -211,7 +216,7 @@ impl Sql {
 
     async fn run(self, conn: &mut Conn) -> Result<u64> {
         Ok(match conn {
-            Conn::Sqlite(conn) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
+            Conn::Sqlite(conn, _) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
             Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
                 let done = answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?;
@@ -227,7 +232,7 @@ impl Sql {
     async fn fetch_all(mut self, conn: &mut Conn) -> Result<ByEngine<Vec<SqliteRow>, Vec<PgRow>>> {
         conn.flush().await?;
         Ok(match conn {
-            Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
+            Conn::Sqlite(conn, _) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;
@@ -241,7 +246,7 @@ impl Sql {
     async fn fetch_optional(mut self, conn: &mut Conn) -> Result<ByEngine<Option<SqliteRow>, Option<PgRow>>> {
         conn.flush().await?;
         Ok(match conn {
-            Conn::Sqlite(conn) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
+            Conn::Sqlite(conn, _) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
                 columns::name_stars(&mut self.text, conn).await?;

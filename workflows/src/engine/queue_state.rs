@@ -38,7 +38,7 @@ pub struct Worker {
 pub async fn waiting(tx: &mut Tx) -> Result<Vec<Waiting>> {
     // apalis stores its times differently in each database.
     let first = match tx.conn {
-        Conn::Sqlite(_) => "min(run_at), min(id)",
+        Conn::Sqlite(..) => "min(run_at), min(id)",
         Conn::Postgres(..) => "cast(extract(epoch from min(run_at)) as bigint), min(id)",
     };
     let rows = sql("select job_type, status, count(*), ")
@@ -69,7 +69,7 @@ fn pushed_at(id: &str) -> Option<DateTime<Utc>> {
 /// The workers, those that were seen last first.
 pub async fn workers(tx: &mut Tx) -> Result<Vec<Worker>> {
     let (workers, seen) = match tx.conn {
-        Conn::Sqlite(_) => ("Workers", "last_seen"),
+        Conn::Sqlite(..) => ("Workers", "last_seen"),
         Conn::Postgres(..) => ("apalis.workers", "cast(extract(epoch from last_seen) as bigint)"),
     };
     let rows = sql("select id, worker_type, ")

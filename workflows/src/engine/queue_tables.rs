@@ -34,7 +34,7 @@ pub async fn migrate(db: &Db) -> Result<()> {
 /// The table of jobs, which apalis names differently in each database.
 pub fn jobs(conn: &Conn) -> &'static str {
     match conn {
-        Conn::Sqlite(_) => "Jobs",
+        Conn::Sqlite(..) => "Jobs",
         Conn::Postgres(..) => "apalis.jobs",
     }
 }
@@ -42,7 +42,7 @@ pub fn jobs(conn: &Conn) -> &'static str {
 /// Pushes jobs. On PostgreSQL they are a write like all others, so that those of a change are one statement; the library would run one of
 /// its own. Columns that the library leaves to itself are null, as in its own jobs without metadata.
 pub async fn push(tx: &mut Tx, queue: &'static str, jobs: Vec<Task<Vec<u8>>>) -> Result<()> {
-    if let Conn::Sqlite(conn) = &mut tx.conn {
+    if let Conn::Sqlite(conn, _) = &mut tx.conn {
         let refused = |e: &dyn std::fmt::Display| {
             Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {e}")))
         };
@@ -75,7 +75,7 @@ pub async fn without_waiting_job<'a>(tx: &mut Tx, mut ops: Vec<&'a Operation>) -
 pub async fn with_due_jobs(tx: &mut Tx, queues: &[&'static str]) -> Result<Vec<String>> {
     let names: Vec<String> = queues.iter().map(|queue| format!("('{queue}')")).collect();
     // apalis stores its times differently in each database.
-    let now = if matches!(tx.conn, Conn::Sqlite(_)) { "unixepoch()" } else { "now()" };
+    let now = if matches!(tx.conn, Conn::Sqlite(..)) { "unixepoch()" } else { "now()" };
     sql("select column1 from (values ")
         .push(names.join(", "))
         .push(") as queues where exists (select 1 from ")
@@ -91,7 +91,7 @@ pub async fn with_due_jobs(tx: &mut Tx, queues: &[&'static str]) -> Result<Vec<S
 pub async fn prune(tx: &mut Tx, hours: u64, limit: i64) -> Result<u64> {
     let oldest = tx.now() - Duration::hours(hours.cast_signed());
     // apalis names its tables and stores its times differently in each database.
-    if matches!(tx.conn, Conn::Sqlite(_)) {
+    if matches!(tx.conn, Conn::Sqlite(..)) {
         let oldest = oldest.timestamp();
         let jobs = sql("delete from Jobs where id in (
                  select id from Jobs where status in ('Done', 'Killed') and done_at < $1 order by done_at limit $2)")
