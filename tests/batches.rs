@@ -280,7 +280,7 @@ async fn a_server_prepares_the_same_texts_for_any_number_of_rows() {
         let ids: Vec<OperationId> = ids.into_iter().map(Into::into).collect();
         assert!(operation::find_all(&mut tx, &ids.iter().collect::<Vec<_>>()).await.unwrap().is_empty());
         sql("delete from things").execute(&mut tx).await.unwrap();
-        // A set of one element has a text of its own.
+        // One row, and a set of one element, have texts of their own.
         if count <= 2 {
             prepared(&mut tx).await;
             first = prepared(&mut tx).await;

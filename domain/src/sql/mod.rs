@@ -267,12 +267,15 @@ impl Sql {
 
     fn for_sqlite(mut self) -> Result<Query<'static, Sqlite, SqliteArguments>> {
         batch::spread(&mut self.text, &mut self.values, self.batches);
-        Ok(sqlx::query_with(AssertSqlSafe(self.text), value::arguments(self.values)?))
+        let mut arguments = SqliteArguments::default();
+        value::add_all(&mut arguments, self.values)?;
+        Ok(sqlx::query_with(AssertSqlSafe(self.text), arguments))
     }
 
     fn for_postgres(mut self) -> Result<Query<'static, Postgres, PgArguments>> {
         let bound = self.values.len();
-        let mut arguments = value::arguments(self.values)?;
+        let mut arguments = PgArguments::default();
+        value::add_all(&mut arguments, self.values)?;
         batch::gather(&mut self.text, &mut arguments, bound, self.batches)?;
         Ok(sqlx::query_with(AssertSqlSafe(self.text), arguments))
     }

@@ -130,6 +130,14 @@ fn a_batch_has_a_placeholder_for_each_value_or_for_each_column() {
          as u (column1, column2)) as v where id = v.column1 and word <> all ($4::text[]) and number < $1 \
          and id = (($5::text[])[1])"
     );
+    let mut one = sql("update things set number = v.column2 from (").values([("a", 1_i64)], |row| row);
+    one = one.with(") as v where id = v.column1 and number < ", 9);
+    batch::gather(&mut one.text, &mut PgArguments::default(), one.values.len(), one.batches).unwrap();
+    assert_eq!(
+        one.text,
+        "update things set number = v.column2 from ( select $2::text as column1, $3::bigint as column2) as v \
+         where id = v.column1 and number < $1"
+    );
 }
 
 #[tokio::test]

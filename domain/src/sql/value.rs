@@ -170,10 +170,10 @@ macro_rules! bind_tuples {
 }
 bind_tuples!(A B C D E F G H I J K L M N O P Q R S T U V);
 
-/// The values as one driver takes them.
-pub(super) fn arguments<A>(values: Vec<Value>) -> Result<A>
+/// Adds the values as one driver takes them.
+pub(super) fn add_all<A>(arguments: &mut A, values: Vec<Value>) -> Result<()>
 where
-    A: Arguments + Default,
+    A: Arguments,
     Option<Cow<'static, str>>: for<'q> Encode<'q, A::Database> + Type<A::Database>,
     Option<i64>: for<'q> Encode<'q, A::Database> + Type<A::Database>,
     Option<bool>: for<'q> Encode<'q, A::Database> + Type<A::Database>,
@@ -181,7 +181,6 @@ where
     Option<Vec<u8>>: for<'q> Encode<'q, A::Database> + Type<A::Database>,
     Option<Json<serde_json::Value>>: for<'q> Encode<'q, A::Database> + Type<A::Database>,
 {
-    let mut arguments = A::default();
     arguments.reserve(values.len(), 0);
     for value in values {
         match value {
@@ -195,5 +194,5 @@ where
         }
         .map_err(sqlx::Error::Encode)?;
     }
-    Ok(arguments)
+    Ok(())
 }
