@@ -4,9 +4,6 @@
 //! job is pushed in the transaction that it belongs to. A job has one attempt and its handler never fails. The sweep wakes overdue rows
 //! without reading the queue's tables.
 
-use apalis_core::task::Task;
-use apalis_core::task::builder::TaskBuilder;
-use apalis_core::task::task_id::TaskId;
 use chrono::{DateTime, Duration, Utc};
 use muniment_domain::clock::Clock;
 use muniment_domain::db::Tx;
@@ -14,7 +11,7 @@ use muniment_domain::id::{Id, of};
 use muniment_domain::operation::{self, Operation};
 use muniment_domain::{Error, Result, id, lane};
 
-use crate::engine::queue_tables;
+use crate::engine::queue_tables::{self, Job};
 
 /// The queues of operations: one for each class, so that many wakes in one do not delay another.
 pub const OPERATIONS: [&str; 4] = ["deploy", "mint", "compliance", "payout"];
@@ -55,8 +52,8 @@ pub async fn first_wake(tx: &mut Tx, op: &Operation) -> Result<()> {
 pub async fn first_wakes(tx: &mut Tx, ops: &[Operation]) -> Result<()> {
     let Some(first) = ops.first() else { return Ok(()) };
     let now = tx.now();
-    let tasks = ops.iter().map(|op| task(tx.clock(), now, &op.id, &id::ulid_of(&op.id), now)).collect::<Result<_>>()?;
-    push_all(tx, first.kind.queue(), tasks, now).await
+    let jobs = ops.iter().map(|op| job(tx.clock(), now, &op.id, &id::ulid_of(&op.id), now)).collect::<Result<_>>()?;
+    push_all(tx, first.kind.queue(), jobs, now).await
 }
 
 /// Wakes an operation now.
@@ -80,25 +77,25 @@ pub async fn wake_id(tx: &mut Tx, queue: &'static str, id: &str, at: DateTime<Ut
 /// Wakes several rows that are not operations now.
 pub async fn wake_ids<K>(tx: &mut Tx, queue: &'static str, ids: &[&Id<K>]) -> Result<()> {
     let now = tx.now();
-    let mut tasks = Vec::new();
+    let mut jobs = Vec::new();
     for id in ids {
         let fresh = tx.new_id::<of::Wake>();
-        tasks.push(task(tx.clock(), now, id, &id::ulid_of(&fresh), now)?);
+        jobs.push(job(tx.clock(), now, id, &id::ulid_of(&fresh), now)?);
     }
-    if tasks.is_empty() { Ok(()) } else { push_all(tx, queue, tasks, now).await }
+    if jobs.is_empty() { Ok(()) } else { push_all(tx, queue, jobs, now).await }
 }
 
 /// Wakes several operations now.
 pub async fn wake_all(tx: &mut Tx, ops: &[&Operation]) -> Result<()> {
     let now = tx.now();
     for queue in OPERATIONS {
-        let mut tasks = Vec::new();
+        let mut jobs = Vec::new();
         for op in ops.iter().filter(|op| op.kind.queue() == queue) {
             let fresh = tx.new_id::<of::Wake>();
-            tasks.push(task(tx.clock(), now, &op.id, &id::ulid_of(&fresh), now)?);
+            jobs.push(job(tx.clock(), now, &op.id, &id::ulid_of(&fresh), now)?);
         }
-        if !tasks.is_empty() {
-            push_all(tx, queue, tasks, now).await?;
+        if !jobs.is_empty() {
+            push_all(tx, queue, jobs, now).await?;
         }
     }
     Ok(())
@@ -134,26 +131,26 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
     Ok(released)
 }
 
-async fn push(tx: &mut Tx, queue: &'static str, id: &str, task_id: String, at: DateTime<Utc>) -> Result<()> {
-    let task = task(tx.clock(), tx.now(), id, &task_id, at)?;
-    push_all(tx, queue, vec![task], at).await
+async fn push(tx: &mut Tx, queue: &'static str, id: &str, job_id: String, at: DateTime<Utc>) -> Result<()> {
+    let job = job(tx.clock(), tx.now(), id, &job_id, at)?;
+    push_all(tx, queue, vec![job], at).await
 }
 
-fn task(clock: &Clock, now: DateTime<Utc>, id: &str, task_id: &str, at: DateTime<Utc>) -> Result<Task<Vec<u8>>> {
+fn job(clock: &Clock, now: DateTime<Utc>, id: &str, job_id: &str, at: DateTime<Utc>) -> Result<Job> {
     let unreadable = |why: String| Error::Unreadable { what: "operation", id: id.to_owned(), why };
-    let ulid = ulid::Ulid::from_string(task_id).map_err(|e| unreadable(e.to_string()))?;
+    let ulid = ulid::Ulid::from_string(job_id).map_err(|e| unreadable(e.to_string()))?;
     let payload = serde_json::to_vec(&id).map_err(|e| unreadable(e.to_string()))?;
     // The queue works in whole seconds: a wake that is due now must not wait for the next second, and a later one must not be early.
     let late = i64::from(at > now && at.timestamp_subsec_nanos() > 0);
     // The queue uses the database's clock. A wake that is due now must be due there too, even if that clock is behind.
     let ahead = if at <= now { CLOCKS_APART_SECONDS } else { 0 };
-    let seconds = u64::try_from(at.timestamp() + late - ahead - clock.lead().num_seconds()).unwrap_or(0);
-    Ok(TaskBuilder::new(payload).task_id(TaskId::Ulid(ulid)).max_attempts(1).run_at_timestamp(seconds).build())
+    let run_at = (at.timestamp() + late - ahead - clock.lead().num_seconds()).max(0);
+    Ok(Job { id: ulid.to_string(), payload, run_at })
 }
 
-async fn push_all(tx: &mut Tx, queue: &'static str, tasks: Vec<Task<Vec<u8>>>, at: DateTime<Utc>) -> Result<()> {
+async fn push_all(tx: &mut Tx, queue: &'static str, jobs: Vec<Job>, at: DateTime<Utc>) -> Result<()> {
     if at <= tx.now() {
         tx.notify_after_commit(queue);
     }
-    queue_tables::push(tx, queue, tasks).await
+    queue_tables::push(tx, queue, &jobs).await
 }

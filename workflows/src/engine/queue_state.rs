@@ -44,7 +44,7 @@ pub async fn waiting(tx: &mut Tx) -> Result<Vec<Waiting>> {
     let rows = sql("select job_type, status, count(*), ")
         .push(first)
         .push(" from (select job_type, status, run_at, id from ")
-        .push(queue_tables::jobs(tx))
+        .push(queue_tables::table(tx))
         .with(" where status in ('Pending', 'Queued', 'Running') limit ", JOBS_MAX)
         .push(") unfinished group by job_type, status order by job_type, status")
         .rows::<(String, String, i64, Option<i64>, Option<String>)>(tx)

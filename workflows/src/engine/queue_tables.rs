@@ -2,12 +2,11 @@
 
 use std::collections::HashSet;
 
-use apalis_core::task::Task;
 use chrono::{DateTime, Duration};
 use muniment_domain::db::{Conn, Db, Pools, Tx};
 use muniment_domain::operation::Operation;
 use muniment_domain::rows::portions;
-use muniment_domain::sql::sql;
+use muniment_domain::sql::{Bind, ToSql, sql};
 use muniment_domain::{Error, Result, id};
 use sqlx::PgPool;
 
@@ -32,29 +31,43 @@ pub async fn migrate(db: &Db) -> Result<()> {
 }
 
 /// The table of jobs, which apalis names differently in each database.
-pub fn jobs(conn: &Conn) -> &'static str {
+pub fn table(conn: &Conn) -> &'static str {
     match conn {
         Conn::Sqlite(..) => "Jobs",
         Conn::Postgres(..) => "apalis.jobs",
     }
 }
 
-/// Pushes jobs. On PostgreSQL they are a write like all others, so that those of a change are one statement; the library would run one of
-/// its own. Columns that the library leaves to itself are null, as in its own jobs without metadata.
-pub async fn push(tx: &mut Tx, queue: &'static str, jobs: Vec<Task<Vec<u8>>>) -> Result<()> {
-    if let Conn::Sqlite(conn, _) = &mut tx.conn {
-        let refused = |e: &dyn std::fmt::Display| {
-            Error::Database(sqlx::Error::Protocol(format!("the queue refused a wake: {e}")))
-        };
-        return apalis_sqlite::queries::push_tasks(&mut **conn, queue, &jobs).await.map_err(|e| refused(&e));
+/// A job to push.
+pub struct Job {
+    /// Its id.
+    pub id: String,
+    /// What the worker is given.
+    pub payload: Vec<u8>,
+    /// When it is due, in seconds on the database's clock.
+    pub run_at: i64,
+}
+
+impl Job {
+    /// Its columns, with the time in the type that this database's table has.
+    fn columns(&self, queue: &'static str, run_at: impl ToSql) -> impl Bind {
+        (queue, &self.id, &self.payload, "Pending", 0_i64, 1_i64, run_at, 0_i64)
     }
-    let id = |job: &Task<Vec<u8>>| job.task_id().map(ToString::to_string);
-    let run_at = |job: &Task<Vec<u8>>| job.run_at().and_then(|at| DateTime::from_timestamp(at.cast_signed(), 0));
-    for portion in portions(tx, &jobs) {
-        sql("insert into apalis.jobs (id, job_type, job, status, attempts, max_attempts, run_at, priority)")
-            .values(portion, |job| (id(job), queue, &job.args, "Pending", 0_i64, 1_i64, run_at(job), 0_i64))
-            .write(tx)
-            .await?;
+}
+
+/// Pushes jobs. They are a write like all others, so that those of a change are one statement; the library would run one for each. Columns
+/// that the library leaves to itself are null, as in its own jobs without metadata.
+pub async fn push(tx: &mut Tx, queue: &'static str, jobs: &[Job]) -> Result<()> {
+    for portion in portions(tx, jobs) {
+        let insert = sql("insert into ").push(table(tx));
+        let insert = insert.push(" (job_type, id, job, status, attempts, max_attempts, run_at, priority)");
+        let insert = match &tx.conn {
+            Conn::Sqlite(..) => insert.values(portion, |job| job.columns(queue, job.run_at)),
+            Conn::Postgres(..) => {
+                insert.values(portion, |job| job.columns(queue, DateTime::from_timestamp(job.run_at, 0)))
+            }
+        };
+        insert.write(tx).await?;
     }
     Ok(())
 }
@@ -64,7 +77,8 @@ pub async fn without_waiting_job<'a>(tx: &mut Tx, mut ops: Vec<&'a Operation>) -
     let ids: Vec<String> = ops.iter().map(|op| id::ulid_of(&op.id)).collect();
     let mut waiting = HashSet::new();
     for portion in portions(tx, &ids) {
-        let pending = sql("select id from ").push(jobs(tx)).push(" where status = 'Pending' and id in (").list(portion);
+        let pending =
+            sql("select id from ").push(table(tx)).push(" where status = 'Pending' and id in (").list(portion);
         waiting.extend(pending.push(")").scalars::<String>(tx).await?);
     }
     ops.retain(|op| !waiting.contains(&id::ulid_of(&op.id)));
@@ -79,7 +93,7 @@ pub async fn with_due_jobs(tx: &mut Tx, queues: &[&'static str]) -> Result<Vec<S
     sql("select column1 from (values ")
         .push(names.join(", "))
         .push(") as queues where exists (select 1 from ")
-        .push(jobs(tx))
+        .push(table(tx))
         .push(" where job_type = column1 and status = 'Pending' and lock_by is null and run_at <= ")
         .push(now)
         .push(")")
