@@ -1,6 +1,6 @@
 //! Many rows in one statement. PostgreSQL takes each column as one array: the text is the same for any number of rows, so it is prepared
-//! once. One row has a text of its own, because to unfold its arrays takes the server a quarter of the time of an acceptance; and so has a
-//! set of one element. SQLite takes a placeholder for each value, because it reads an array (as JSON) three times slower than it prepares a
+//! once. One row has a text of its own, because to unfold its arrays took the server a quarter of the statement that stores an acceptance;
+//! and so has a set of one element. SQLite takes a placeholder for each value, because it reads an array (as JSON) three times slower than it prepares a
 //! text.
 
 use std::borrow::Cow;
@@ -49,8 +49,13 @@ impl Batch {
         Self { nulls, values, kind }
     }
 
-    pub(super) const fn is_one_row(&self) -> bool {
+    /// Whether it is one row, or a set of one element.
+    pub(super) const fn is_one(&self) -> bool {
         self.values.len() == self.nulls.len()
+    }
+
+    fn is_one_row(&self) -> bool {
+        self.kind != BatchKind::Set && self.is_one()
     }
 
     pub(super) fn set<V: ToSql>(elements: impl IntoIterator<Item = V>) -> Self {
@@ -70,7 +75,7 @@ impl Batch {
 
     /// One placeholder for each column.
     fn write_columns(&self, text: &mut String, bound: usize) -> Result<()> {
-        if self.kind != BatchKind::Set && self.is_one_row() {
+        if self.is_one_row() {
             let column = |(n, null): (usize, &Value)| format!("${}::{} as column{n}", bound + n, null.type_name());
             *text += " select ";
             *text += &(1..).zip(&self.nulls).map(column).collect::<Vec<_>>().join(", ");
@@ -86,8 +91,7 @@ impl Batch {
         }
         let missing = || sqlx::Error::Encode("a list stands behind `in (`".into());
         let before = text.strip_suffix("in (").ok_or_else(missing)?;
-        let is_one = self.values.len() == 1;
-        *text = match (before.strip_suffix("not "), is_one) {
+        *text = match (before.strip_suffix("not "), self.is_one()) {
             (None, true) => format!("{before}= (({arrays})[1]"),
             (None, false) => format!("{before}= any ({arrays}"),
             (Some(before), true) => format!("{before}<> (({arrays})[1]"),
@@ -156,7 +160,7 @@ pub(super) fn gather(
         whole += &behind;
         let width = batch.nulls.len();
         bound += width;
-        if batch.kind != BatchKind::Set && batch.is_one_row() {
+        if batch.is_one_row() {
             value::add_all(arguments, batch.values)?;
             continue;
         }

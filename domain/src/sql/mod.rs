@@ -129,7 +129,7 @@ impl Sql {
 
     /// Whether it has several rows or a set, so that its text depends on their number on SQLite.
     fn has_rows(&self) -> bool {
-        self.batches.iter().any(|batch| !batch.is_one_row())
+        self.batches.iter().any(|batch| !batch.is_one())
     }
 
     /// Adds the elements of a set behind `in (`.
