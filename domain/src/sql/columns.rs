@@ -2,15 +2,25 @@
 //! added a column ("cached plan must not change result type"), and every process that still runs would stop.
 
 use std::borrow::Cow;
-use std::collections::HashMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use sqlx::PgConnection;
 
 use super::answer::{ANSWER, answered};
 use crate::Result;
 
-static KNOWN: Mutex<Option<HashMap<String, Arc<[String]>>>> = Mutex::new(None);
+/// The columns of each table, and each text with a `*` as it was written out.
+static KNOWN: Mutex<Known> = Mutex::new(Known { columns: BTreeMap::new(), texts: BTreeMap::new() });
+
+struct Known {
+    columns: BTreeMap<String, Arc<[String]>>,
+    texts: BTreeMap<Cow<'static, str>, Arc<str>>,
+}
+
+fn known() -> MutexGuard<'static, Known> {
+    KNOWN.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// A `*` of a statement: its place with the alias before it, and its table.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,15 +33,28 @@ struct Star {
 
 /// Names the columns of every `*` in a statement.
 pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut PgConnection) -> Result<()> {
+    if !text.contains('*') {
+        return Ok(());
+    }
+    let written = known().texts.get(text).cloned();
+    if let Some(written) = written {
+        *text = Cow::Owned(written.as_ref().to_owned());
+        return Ok(());
+    }
+    let (asked, mut are_known) = (text.clone(), true);
     // The last one first, so that the places before it stay.
     for star in stars(text).into_iter().rev() {
         let columns = columns(&star.table, conn).await?;
         if columns.is_empty() {
+            are_known = false;
             continue;
         }
         let prefix = star.alias.map(|alias| format!("{alias}.")).unwrap_or_default();
         let list: Vec<String> = columns.iter().map(|column| format!("{prefix}{column}")).collect();
         text.to_mut().replace_range(star.from..star.to, &list.join(", "));
+    }
+    if are_known {
+        known().texts.insert(asked, text.as_ref().into());
     }
     Ok(())
 }
@@ -72,9 +95,9 @@ fn is_word(c: char) -> bool {
 
 /// The columns of a table or view; none if it is neither.
 async fn columns(table: &str, conn: &mut PgConnection) -> Result<Arc<[String]>> {
-    let known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner).as_ref().and_then(|all| all.get(table).cloned());
-    if let Some(known) = known {
-        return Ok(known);
+    let read_before = known().columns.get(table).cloned();
+    if let Some(columns) = read_before {
+        return Ok(columns);
     }
     let names = sqlx::query_scalar::<_, String>(
         "select quote_ident(attname) from pg_attribute
@@ -83,8 +106,7 @@ async fn columns(table: &str, conn: &mut PgConnection) -> Result<Arc<[String]>> 
     .bind(table);
     let names: Arc<[String]> = answered(ANSWER, names.fetch_all(&mut *conn)).await?.into();
     if !names.is_empty() {
-        let mut all = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-        all.get_or_insert_default().insert(table.to_owned(), names.clone());
+        known().columns.insert(table.to_owned(), names.clone());
     }
     Ok(names)
 }
