@@ -14,6 +14,8 @@ use crate::sql::{Conn, ConnectionCache, Gathered, answered, sql};
 pub const PUSHED: &str = "muniment::pushed";
 /// The time limit for a connection to tell others. Later they have looked for themselves.
 const CONNECTED: Duration = Duration::from_secs(5);
+/// The pause after others were told. Under load each commit has news, and the server wakes every listener for each.
+const GATHER: Duration = Duration::from_millis(5);
 
 /// What a commit notifies others of.
 #[derive(Debug, Default)]
@@ -83,7 +85,7 @@ struct Others {
 }
 
 impl Others {
-    /// Tells this soon. What comes while the server is being told shares the next time.
+    /// Tells this at once, or with the next news if others were told just before.
     fn tell(self: &Arc<Self>, news: BTreeSet<(&'static str, String)>) {
         if news.is_empty() {
             return;
@@ -99,6 +101,7 @@ impl Others {
             while let Some(news) = others.next() {
                 // Without it the others find the jobs when they look.
                 _ = others.send(news).await;
+                tokio::time::sleep(GATHER).await;
             }
         });
     }
