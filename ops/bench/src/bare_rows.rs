@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 
 use crate::installation::CHAIN_ID;
+use crate::pace;
 use crate::seed::Series;
 use crate::view::View;
 
@@ -55,6 +56,15 @@ pub async fn rate(view: &View, rows: Rows, at_once: usize, time: Duration) -> f6
     };
     join_all((0..at_once).map(|_| one())).await;
     count.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
+}
+
+/// Inserts at this rate. Returns the milliseconds from the time when each was due.
+pub async fn paced(view: &View, rows: Rows, rate: f64, at_once: usize, time: Duration) -> Vec<f64> {
+    let series = Series::fresh();
+    let one = async |(): &mut (), turn: usize| {
+        insert(view, rows, &series.offering(turn as u64)).await.expect("the rows are valid");
+    };
+    pace::paced(rate, time, &mut vec![(); at_once], one).await
 }
 
 /// Inserts the rows of one operation in an open transaction of either database.

@@ -70,7 +70,7 @@ impl Cost {
 }
 
 /// Processor seconds of the process and of the server, and the commits or written kilobytes.
-async fn usage(site: &Installation, pid: u32) -> [f64; 3] {
+pub async fn usage(site: &Installation, pid: u32) -> [f64; 3] {
     if matches!(site.view, View::Sqlite(_)) {
         return [process::seconds(pid), 0.0, process::written_kilobytes(pid)];
     }
