@@ -13,9 +13,12 @@ use crate::Result;
 /// The columns of each table, and each text with a `*` as it was written out.
 static KNOWN: Mutex<Known> = Mutex::new(Known { columns: BTreeMap::new(), texts: BTreeMap::new() });
 
+/// More than there are. Filters that can be combined in many ways must not fill the memory.
+const TEXTS_MAX: usize = 2_000;
+
 struct Known {
     columns: BTreeMap<String, Arc<[String]>>,
-    texts: BTreeMap<Cow<'static, str>, Arc<str>>,
+    texts: BTreeMap<Cow<'static, str>, String>,
 }
 
 fn known() -> MutexGuard<'static, Known> {
@@ -38,7 +41,7 @@ pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut PgConnec
     }
     let written = known().texts.get(text).cloned();
     if let Some(written) = written {
-        *text = Cow::Owned(written.as_ref().to_owned());
+        *text = Cow::Owned(written);
         return Ok(());
     }
     let (asked, mut are_known) = (text.clone(), true);
@@ -53,8 +56,9 @@ pub(super) async fn name_stars(text: &mut Cow<'static, str>, conn: &mut PgConnec
         let list: Vec<String> = columns.iter().map(|column| format!("{prefix}{column}")).collect();
         text.to_mut().replace_range(star.from..star.to, &list.join(", "));
     }
-    if are_known {
-        known().texts.insert(asked, text.as_ref().into());
+    let texts = &mut known().texts;
+    if are_known && texts.len() < TEXTS_MAX {
+        texts.insert(asked, text.to_string());
     }
     Ok(())
 }
