@@ -79,7 +79,7 @@ struct Round {
 
 impl Round {
     async fn of(site: &Installation, pid: u32, run: impl Future<Output = f64>) -> Self {
-        let (start, before) = (Instant::now(), usage(site, pid).await);
+        let (before, start) = (usage(site, pid).await, Instant::now());
         let rate = run.await;
         let count = rate * start.elapsed().as_secs_f64();
         let after = usage(site, pid).await;
