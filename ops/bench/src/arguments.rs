@@ -11,7 +11,7 @@ pub const ROWS: [(&str, f64); 14] = [
     ("accept", 24.0),
     ("latency", 16.0),
     ("throughput", 420.0),
-    ("mint", 12.0),
+    ("mint", 60.0),
     ("payout", 90.0),
     ("calls", 24.0),
     ("recovery", 87.0),
