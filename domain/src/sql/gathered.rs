@@ -128,11 +128,13 @@ impl Conn {
             Self::Sqlite(conn, _) => return run_in_order(conn, waiting).await,
             Self::Postgres(server, _) => server,
         };
-        let (together, guards) = together(waiting);
-        let counts = together.only_row(server).await?;
+        let (together, guards) = together(waiting).told();
+        let told = together.only_row(server).await?;
         for (number, guard) in guards.into_iter().enumerate() {
-            if let Some(guard) = guard {
-                guard.check(counts.try_get::<i64, _>(number)?.cast_unsigned())?;
+            if let Some(guard) = guard
+                && !told.try_get::<bool, _>(number)?
+            {
+                return Err(guard.otherwise);
             }
         }
         Ok(())
@@ -166,32 +168,60 @@ fn in_order(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
     (all, guards)
 }
 
-/// One statement that runs all of them and returns the number of rows of each. The server runs each when its count is asked for, so in this
-/// order. None of them sees what another wrote; references between their rows are checked at the end. Rows are inserted only if the guards
-/// before them hold: otherwise a constraint would refuse them before the guard is told.
-fn together(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
-    let mut all = sql("with ");
-    let (mut counts, mut guards): (Vec<String>, Vec<Option<Guard>>) = (Vec::new(), Vec::new());
+/// Writes in one statement, which is to end with its question.
+struct Together {
+    all: Sql,
+    /// The text that runs each. For a guarded one it asks whether the guard holds.
+    questions: Vec<String>,
+    guards: Vec<Option<Guard>>,
+}
+
+impl Together {
+    /// The text that asks whether all guards so far hold; none without a guard.
+    fn held(&self) -> Option<String> {
+        let guarded = self.guards.iter().zip(&self.questions).filter(|(guard, _)| guard.is_some());
+        let all: Vec<&str> = guarded.map(|(_, question)| question.as_str()).collect();
+        (!all.is_empty()).then(|| all.join(" and "))
+    }
+
+    /// The statement that returns for each guard whether it holds.
+    fn told(self) -> (Sql, Vec<Option<Guard>>) {
+        (self.all.push(format!(" select {}", self.questions.join(", "))), self.guards)
+    }
+}
+
+/// One statement that runs all of them. The server runs each when it is asked for, so in this order; of rows that are only added it may run
+/// the first then and the others at the end. None of them sees what another wrote; references between their rows are checked at the end.
+/// Rows are inserted only if the guards before them hold: otherwise a constraint would refuse them before the guard is told. The rows of a
+/// guarded write are counted once: the server sets up each node of a plan anew for each statement, and a count is two of them.
+fn together(waiting: Vec<Waiting>) -> Together {
+    let mut together = Together { all: sql("with "), questions: Vec::new(), guards: Vec::new() };
     for (number, Waiting { write, guard }) in waiting.into_iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };
         let only_adds = write.text.ends_with(MARK);
         let is_lock = is_lock(&write.text);
-        let text = shifted(&write.text, all.values.len());
-        all = all.push(format!("{comma}w{number} as ({text}"));
+        let text = shifted(&write.text, together.all.values.len());
+        let mut all = together.all.push(format!("{comma}w{number} as ({text}"));
         all.values.extend(write.values);
         all.batches.extend(write.batches);
-        if only_adds {
-            let held = guards.iter().zip(&counts).filter_map(|(guard, count)| Some((guard.as_ref()?.rows, count)));
-            for (before, (rows, count)) in held.enumerate() {
-                let and = if before == 0 { " where " } else { " and " };
-                all = all.push(format!("{and}{count} = ")).value(i64::try_from(rows).unwrap_or(i64::MAX));
-            }
+        together.all = all;
+        if only_adds && let Some(held) = together.held() {
+            together.all = together.all.push(format!(" where {held}"));
         }
-        all = all.push(if is_lock { ")" } else { " returning 1)" });
-        counts.push(format!("(select count(*) from w{number})"));
-        guards.push(guard);
+        together.all = together.all.push(if is_lock { ")" } else { " returning 1)" });
+        if let Some(guard) = &guard {
+            let rows = i64::try_from(guard.rows).unwrap_or(i64::MAX);
+            together.all =
+                together.all.with(format!(", h{number} as (select from w{number} having count(*) = "), rows).push(")");
+        }
+        together.questions.push(match (&guard, only_adds) {
+            (Some(_), _) => format!("exists (select from h{number})"),
+            (None, true) => format!("exists (select from w{number})"),
+            (None, false) => format!("(select count(*) from w{number})"),
+        });
+        together.guards.push(guard);
     }
-    (all.push(format!(" select {}", counts.join(", "))), guards)
+    together
 }
 
 /// Whether it locks rows for the writes behind it, and changes nothing itself.
@@ -221,12 +251,12 @@ mod tests {
         let two = sql("insert into b (y)").values(["3"], |y| y);
         let guard = Some(Guard { rows: 1, otherwise: Error::Stale { what: "a", id: "1".to_owned() } });
         let waiting = [(lock, None), (one, guard), (two, None)].map(|(write, guard)| Waiting { write, guard });
-        let (all, guards) = together(waiting.into());
+        let (all, guards) = together(waiting.into()).told();
         assert_eq!(
             all.text.replace(MARK, "…"),
             "with w0 as (select id from a where id = $1 for update), w1 as (update a set x = $3 where id = $2 returning 1), \
-             w2 as (insert into b (y)… where (select count(*) from w1) = $4 returning 1) \
-             select (select count(*) from w0), (select count(*) from w1), (select count(*) from w2)"
+             h1 as (select from w1 having count(*) = $4), w2 as (insert into b (y)… where exists (select from h1) returning 1) \
+             select (select count(*) from w0), exists (select from h1), exists (select from w2)"
         );
         assert_eq!((all.values.len(), all.batches.len(), guards.len()), (4, 1, 3));
     }
