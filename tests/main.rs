@@ -63,6 +63,7 @@ mod issuer_members;
 mod key_rotation;
 mod kill;
 mod lane_memory;
+mod late_begin;
 mod listen;
 mod lists;
 mod lock;

@@ -63,6 +63,25 @@ fn in_block(attempt: &Attempt) -> InBlock {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_deployment_has_the_terms_that_are_changed_while_it_is_accepted() {
+    let site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Manual, &[Terms::free(1)]).await;
+    let (server, offering) = (site.start().await, &site.offerings[0]);
+    let db = open_at(&site.database.url(), Clock::System).await;
+    let mut change = db.begin().await.unwrap();
+    sql("update offerings set token_symbol = 'NEWER', version = version + 1 where id = $1")
+        .bind(offering)
+        .execute(&mut change)
+        .await
+        .unwrap();
+    let (accepted, ()) = tokio::join!(server.deploy("deploy", offering), async {
+        site.until("it waits for the change", async || site.count("pg_locks where not granted").await == 1).await;
+        change.commit(Point::Housekeeping).await.unwrap();
+    });
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    assert_eq!(site.count("operations where payload -> 'deployment' ->> 'symbol' = 'NEWER'").await, 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn writers_of_the_same_attempts_do_not_deadlock() {
     let (site, server) = sent().await;
     drop(server);

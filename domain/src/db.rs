@@ -22,15 +22,13 @@ use crate::point::{self, Point, When};
 use crate::recorder::{self, Recorder};
 pub use crate::sql::Conn;
 pub(crate) use crate::sql::PONG;
-use crate::sql::{ConnectionCache, Gathered, Server, answered, pool, sql};
+use crate::sql::{COMMITTED, ConnectionCache, Gathered, Server, answered, pool, sql};
 use crate::{Error, Result, viewer};
 pub use signals::PUSHED;
 use signals::{News, Signals};
 
 /// The time limit for the begin of a transaction: the wait for a connection, and one answer.
 const BEGUN: Duration = Duration::from_secs(15);
-/// The time limit for a commit. A synchronous replica can be slow.
-const COMMITTED: Duration = Duration::from_secs(40);
 /// Timeout of a statement in an HTTP request.
 const REQUEST_STATEMENT_MILLISECONDS: &str = "5000";
 
@@ -162,6 +160,18 @@ impl Db {
     /// Begins a write transaction.
     pub async fn begin(&self) -> Result<Tx> {
         self.begin_with(SQLITE_BEGIN).boxed().await
+    }
+
+    /// Begins a write transaction with its first statement that locks or writes, on PostgreSQL. If gathered writes are all that it has, they
+    /// are one statement, which commits itself. Then [`Tx::commit`] answers [`Error::Stale`] whichever of their guards fails: the caller
+    /// tries again with [`Db::begin`], and is told.
+    pub async fn begin_late(&self) -> Result<Tx> {
+        let Pools::Postgres(pool) = &self.pools else { return self.begin().await };
+        let begin = async {
+            meanwhile::at(Call::Begin).await;
+            Ok(self.tx(on_server(answered(BEGUN, self.cache.begin_late(pool)).await?)))
+        };
+        begin.boxed().await
     }
 
     /// Begins a write transaction that SQLite does not sync, for which its one writer would need milliseconds. A power cut can lose the last
@@ -336,7 +346,8 @@ impl Tx {
         let entries = self.recorder.entries(point, self.now, || self.new_id());
         *self.recorder = Recorder::begin();
         recorder::write(&mut self.conn, &entries).await?;
-        self.conn.flush().await
+        // What waits in a transaction that has not begun is its commit.
+        if self.conn.is_late() { Ok(()) } else { self.conn.flush().await }
     }
 
     /// Commits parts that have ended.
@@ -344,9 +355,12 @@ impl Tx {
         point::reach(points, When::Before).await?;
         match self.conn {
             Conn::Sqlite(transaction, _) => transaction.commit().await?,
-            Conn::Postgres(server, _) => {
+            Conn::Postgres(mut server, gathered) => {
                 meanwhile::at(Call::Commit).await;
-                answered(COMMITTED, server.commit()).await?;
+                match server.is_late() {
+                    true => gathered.commit(&mut server).await?,
+                    false => answered(COMMITTED, server.commit()).await?,
+                }
             }
         }
         point::reach(points, When::After).await?;

@@ -88,8 +88,12 @@ async fn carry_out<'a>(
 ) -> Result<(Answer, Response)> {
     let key = &sent.key;
     let _in_use = InUse::take(app, key)?;
-    for _ in 0..TRIES {
-        let mut tx = if decides { app.db.read().await? } else { app.db.begin().await? };
+    for number in 0..TRIES {
+        let mut tx = match (decides, number) {
+            (true, _) => app.db.read().await?,
+            (false, 0) => app.db.begin_late().await?,
+            (false, _) => app.db.begin().await?,
+        };
         if let Some(answer) = answered(app, &mut tx, sent).await? {
             let response = replayed(&answer);
             return Ok((answer, response));

@@ -35,7 +35,7 @@ use crate::exemption::Exemption;
 use crate::id::{IssuerId, OfferingId};
 pub use crate::issuer::{insert as insert_issuer, insert_pending as insert_pending_issuer};
 use crate::rows::portions;
-use crate::sql::sql;
+use crate::sql::{Conn, sql};
 use crate::{Code, Error, Result};
 
 /// One row of `offerings`.
@@ -156,6 +156,18 @@ pub async fn lock_row(tx: &mut Tx, id: &OfferingId) -> Result<Offering> {
         .optional::<Offering>(tx)
         .await?
         .ok_or_else(|| missing(id))
+}
+
+/// Locks an offering until the commit, unless it has changed since it was read. Among gathered writes the lock waits with them. SQLite has one
+/// writer, which needs no lock.
+pub async fn lock_unchanged(tx: &mut Tx, o: &Offering) -> Result<()> {
+    if matches!(tx.conn, Conn::Sqlite(..)) {
+        return Ok(());
+    }
+    sql("select id from offerings where id = $1 and version = $2 for no key update")
+        .bind((&o.id, o.version))
+        .write_exactly(tx, 1, "offering", &o.id)
+        .await
 }
 
 /// The offerings in which a wallet holds units, or is frozen without having been recovered.

@@ -4,8 +4,9 @@
 use futures::{FutureExt, TryStreamExt};
 use sqlx::{Either, Executor, Row as _, SqliteConnection};
 
+use super::answer::{COMMITTED, answered};
 use super::batch::{MARK, shifted};
-use super::{Conn, Sql, sql};
+use super::{Conn, Server, Sql, sql};
 use crate::{Error, Result};
 
 /// The writes of one statement. A commit of the engine has fewer; without a limit the texts of a long transaction would have no end.
@@ -22,6 +23,28 @@ impl Gathered {
     /// No write waits, and none will.
     pub(crate) const fn none() -> Self {
         Self { gathers: false, waiting: Vec::new() }
+    }
+}
+
+/// The server's code of a division by zero.
+const DIVISION_BY_ZERO: &str = "22012";
+
+impl Gathered {
+    /// Runs the writes that wait as one statement of the server, which commits itself. If the guard of one of them fails, nothing is written.
+    pub(crate) async fn commit(self, server: &mut Server) -> Result<()> {
+        if self.waiting.is_empty() {
+            return Ok(());
+        }
+        // To the end of its answer: only then it has committed.
+        let all = together(self.waiting).checked().for_postgres()?;
+        match answered(COMMITTED, all.execute(&mut **server)).await {
+            Ok(_) => server.rest(),
+            Err(sqlx::Error::Database(said)) if said.code().is_some_and(|code| code == DIVISION_BY_ZERO) => {
+                return Err(Error::Stale { what: "row of a guard", id: String::new() });
+            }
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 }
 
@@ -68,11 +91,16 @@ impl Conn {
     /// whether they did so before.
     pub(crate) const fn gather(&mut self, gathers: bool) -> bool {
         match self {
-            Self::Postgres(server, _) if !server.is_in_transaction() => false,
+            Self::Postgres(server, _) if !server.has_transaction() => false,
             Self::Postgres(_, gathered) | Self::Sqlite(_, gathered) => {
                 std::mem::replace(&mut gathered.gathers, gathers)
             }
         }
+    }
+
+    /// Whether its transaction has not begun, so that the writes that wait can be all of it.
+    pub(crate) const fn is_late(&self) -> bool {
+        matches!(self, Self::Postgres(server, _) if server.is_late())
     }
 
     /// Drops the writes that wait.
@@ -187,6 +215,12 @@ impl Together {
     /// The statement that returns for each guard whether it holds.
     fn told(self) -> (Sql, Vec<Option<Guard>>) {
         (self.all.push(format!(" select {}", self.questions.join(", "))), self.guards)
+    }
+
+    /// The statement that fails if a guard fails.
+    fn checked(self) -> Sql {
+        let held = self.held().map(|held| format!(", 1 / case when {held} then 1 else 0 end"));
+        self.all.push(format!(" select {}{}", self.questions.join(", "), held.unwrap_or_default()))
     }
 }
 

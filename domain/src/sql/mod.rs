@@ -30,6 +30,7 @@ use sqlx::{AssertSqlSafe, FromRow, Postgres, Sqlite, Transaction};
 use crate::Result;
 use crate::meanwhile::{self, Call};
 use answer::ANSWER;
+pub(crate) use answer::COMMITTED;
 pub use answer::answered;
 use batch::{Batch, BatchKind};
 pub use change::{Change, insert_into, update_table};
@@ -219,6 +220,7 @@ impl Sql {
             Conn::Sqlite(conn, _) => self.for_sqlite()?.execute(&mut **conn).await?.rows_affected(),
             Conn::Postgres(conn, _) => {
                 meanwhile::at(Call::Statement).await;
+                conn.begin_if_late().await?;
                 let done = answered(ANSWER, self.for_postgres()?.execute(&mut **conn)).await?;
                 conn.rest();
                 done.rows_affected()
@@ -234,8 +236,7 @@ impl Sql {
         Ok(match conn {
             Conn::Sqlite(conn, _) => ByEngine::Sqlite(self.for_sqlite()?.fetch_all(&mut **conn).await?),
             Conn::Postgres(conn, _) => {
-                meanwhile::at(Call::Statement).await;
-                columns::name_stars(&mut self.text, conn).await?;
+                self.prepare_read(conn).await?;
                 let rows = answered(ANSWER, self.for_postgres()?.fetch_all(&mut **conn)).await?;
                 conn.rest();
                 ByEngine::Postgres(rows)
@@ -248,8 +249,7 @@ impl Sql {
         Ok(match conn {
             Conn::Sqlite(conn, _) => ByEngine::Sqlite(self.for_sqlite()?.fetch_optional(&mut **conn).await?),
             Conn::Postgres(conn, _) => {
-                meanwhile::at(Call::Statement).await;
-                columns::name_stars(&mut self.text, conn).await?;
+                self.prepare_read(conn).await?;
                 let row = answered(ANSWER, self.for_postgres()?.fetch_optional(&mut **conn)).await?;
                 conn.rest();
                 ByEngine::Postgres(row)
@@ -257,9 +257,23 @@ impl Sql {
         })
     }
 
+    async fn prepare_read(&mut self, server: &mut Server) -> Result<()> {
+        meanwhile::at(Call::Statement).await;
+        if !self.only_reads() {
+            server.begin_if_late().await?;
+        }
+        columns::name_stars(&mut self.text, server).await
+    }
+
+    /// Whether it neither writes nor locks. A function that it calls may do so: such a statement is executed, and not fetched.
+    fn only_reads(&self) -> bool {
+        self.text.starts_with("select ") && !self.text.contains(" for ")
+    }
+
     /// The only row of a server's answer.
     async fn only_row(self, server: &mut Server) -> Result<PgRow> {
         meanwhile::at(Call::Statement).await;
+        server.begin_if_late().await?;
         let row = answered(ANSWER, self.for_postgres()?.fetch_one(&mut **server)).await?;
         server.rest();
         Ok(row)

@@ -11,7 +11,7 @@ use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
-use super::answer::answered;
+use super::answer::{ANSWER, answered};
 
 /// The time limit for a ping, and for the end of a transaction. A dead connection costs this once and is then replaced.
 pub(crate) const PONG: Duration = Duration::from_secs(5);
@@ -60,9 +60,18 @@ pub struct Server {
     connection: Option<PoolConnection<Postgres>>,
     origin: Option<Origin>,
     acquired_at: Instant,
-    in_transaction: bool,
+    transaction: Transaction,
     /// Whether the last statement was answered. Otherwise its answer may still come.
     rests: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Transaction {
+    /// Each statement is its own.
+    None,
+    /// It begins with the first statement that locks or writes.
+    Late,
+    Open,
 }
 
 impl ConnectionCache {
@@ -92,9 +101,14 @@ impl ConnectionCache {
     /// A connection in a transaction.
     pub async fn begin(&self, pool: &PgPool, begin: String) -> sqlx::Result<Server> {
         let mut server = self.acquire(pool).await?;
-        server.in_transaction = true;
-        sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut *server).await?;
-        server.rest();
+        server.begin(begin).await?;
+        Ok(server)
+    }
+
+    /// A connection in a transaction that begins with the first statement that locks or writes.
+    pub async fn begin_late(&self, pool: &PgPool) -> sqlx::Result<Server> {
+        let mut server = self.acquire(pool).await?;
+        server.transaction = Transaction::Late;
         Ok(server)
     }
 
@@ -144,12 +158,29 @@ async fn give_back(kept: Weak<KeptConnections>) {
 
 impl Server {
     fn of(connection: PoolConnection<Postgres>, origin: Option<Origin>, acquired_at: Instant) -> Self {
-        Self { connection: Some(connection), origin, acquired_at, in_transaction: false, rests: true }
+        Self { connection: Some(connection), origin, acquired_at, transaction: Transaction::None, rests: true }
     }
 
-    /// Whether it is in a transaction.
-    pub(crate) const fn is_in_transaction(&self) -> bool {
-        self.in_transaction
+    /// Whether its statements are one transaction.
+    pub(crate) const fn has_transaction(&self) -> bool {
+        !matches!(self.transaction, Transaction::None)
+    }
+
+    /// Whether its transaction has not begun.
+    pub(crate) const fn is_late(&self) -> bool {
+        matches!(self.transaction, Transaction::Late)
+    }
+
+    async fn begin(&mut self, begin: String) -> sqlx::Result<()> {
+        self.transaction = Transaction::Open;
+        sqlx::raw_sql(AssertSqlSafe(begin)).execute(&mut **self).await?;
+        self.rest();
+        Ok(())
+    }
+
+    /// Begins a late transaction, because a statement locks or writes.
+    pub(super) async fn begin_if_late(&mut self) -> sqlx::Result<()> {
+        if self.is_late() { answered(ANSWER, self.begin("begin".to_owned())).await } else { Ok(()) }
     }
 
     /// A statement was answered.
@@ -159,9 +190,9 @@ impl Server {
 
     /// Commits, if it is in a transaction.
     pub async fn commit(mut self) -> sqlx::Result<()> {
-        if self.in_transaction {
+        if self.transaction == Transaction::Open {
             sqlx::raw_sql("commit").execute(&mut *self).await?;
-            self.in_transaction = false;
+            self.transaction = Transaction::None;
             self.rest();
         }
         Ok(())
@@ -187,7 +218,7 @@ impl Drop for Server {
     fn drop(&mut self) {
         let Some(mut connection) = self.connection.take() else { return };
         let (origin, acquired_at) = (self.origin.take(), self.acquired_at);
-        if !self.in_transaction {
+        if self.transaction != Transaction::Open {
             if self.rests {
                 end(origin, connection, acquired_at);
             }

@@ -68,8 +68,7 @@ impl Request {
 
 /// Accepts a deployment. An offering has at most one unfinished deployment.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
-    // Locked, so that the terms cannot outgrow the caps at the same moment.
-    let offering = offering::lock_row(tx, &r.offering_id).await?;
+    let offering = offering::find(tx, &r.offering_id).await?;
     if offering.token_address.is_some() {
         return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is already deployed."));
     }
@@ -86,6 +85,8 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         let detail = format!("The operation {id} already deploys this token. It is {status}.");
         return Err(Error::refused(Code::OperationInProgress, detail));
     }
+    // Locked, so that the terms cannot outgrow the caps at the same moment.
+    offering::lock_unchanged(tx, &offering).await?;
     let deployment = deployment(tx, &offering, &r).await?;
     let predicted = implementation.map(|code| factory::predict_token(factory, code, deployment.offering_id));
     let terms = Terms { name: r.name.unwrap_or_else(|| offering.name.clone()), holder_cap: r.holder_cap };
