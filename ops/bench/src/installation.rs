@@ -125,6 +125,8 @@ impl Installation {
         let numbers: Vec<u64> = numbers.collect();
         for chunk in numbers.chunks(200) {
             let mut tx = db.begin().await.expect("a transaction begins");
+            // As a request does.
+            tx.gather_writes();
             for number in chunk {
                 let id = self.series.offering(*number);
                 let by =
