@@ -83,6 +83,19 @@ on_both_databases! {
         let gone = fixture.act(&fixture.operator, &id, "cancel", json!({ "reason": "the money was stolen" })).await;
         assert_eq!(gone.text("/status"), "refund_pending", "{gone:?}");
         assert_eq!(tick(&mut fixture).await, "closed", "it does not settle while it can open again");
+
+        // With a token for the sold units alone, those of a new subscription could not be minted.
+        fixture.write("insert into contracts (chain_id, address, kind, next_op_number, created_at) select 31337, \
+            '0x00000000000000000000000000000000000000fa', 'factory', 1, created_at from issuers").await;
+        let small = json!({ "offering_id": fixture.offering, "caps": { "supply_units": "1" } });
+        let deploying = fixture.operator.post("/blockchain/deploy-token", small).await;
+        assert_eq!(deploying.status, 202, "{deploying:?}");
+        let refused = fixture.issuer.post(&reopen, json!({})).await;
+        assert_eq!(refused.problem(), (409, "invalid_state".to_owned()));
+        assert!(refused.text("/detail").contains("a cap of 1 base units"), "{refused:?}");
+        // As where the deployment is given up.
+        fixture.write("update operations set live_key = null").await;
+
         let reopened = fixture.issuer.post(&reopen, json!({})).await;
         assert_eq!((reopened.status, reopened.text("/status")), (200, "open".to_owned()), "{reopened:?}");
         assert_eq!(fixture.issuer.post(&reopen, json!({})).await.problem(), (409, "invalid_state".to_owned()));

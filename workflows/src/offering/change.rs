@@ -175,15 +175,15 @@ pub async fn material_change(
     Ok(o)
 }
 
-/// Refuses a hard cap above the cap of the deployed token, which never changes: units above it could be paid for and never minted.
+/// Refuses a hard cap above the cap of the deployed token, which never changes.
 async fn validate_token_cap(tx: &mut Tx, o: &Offering) -> Result<()> {
-    match deploy::ceiling(tx, o).await? {
-        Some(ceiling) if deploy::units(o, o.hard_cap)? > ceiling => {
+    match deploy::ceiling_below_hard_cap(tx, o).await? {
+        Some(ceiling) => {
             let detail =
                 format!("The token was deployed with a cap of {ceiling} base units, and this cap cannot change.");
             Err(Error::field("/hard_cap", "above_maximum", detail).with_params(json!({ "units": ceiling.to_string() })))
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 

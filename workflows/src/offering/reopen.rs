@@ -8,6 +8,7 @@ use muniment_domain::{Result, issuer, subscription};
 
 use super::{blocked, lock, make_move};
 use crate::requester::Requester;
+use crate::token::deploy;
 
 /// The reason of a close by the cap.
 pub const BY_CAP: &str = "hard_cap_reached";
@@ -32,6 +33,13 @@ pub async fn reopen(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester)
         if !has_room(&o, tx.now()) {
             let detail = "Only an offering that closed by its cap, has room again and has not reached its end can be opened again.";
             return Err(blocked(&o, detail.to_owned()));
+        }
+        // A closed offering may deploy a token for its sold units alone.
+        if let Some(ceiling) = deploy::ceiling_below_hard_cap(tx, &o).await? {
+            let detail = format!(
+                "The token is deployed with a cap of {ceiling} base units. The hard cap buys more, and they could not be minted."
+            );
+            return Err(blocked(&o, detail));
         }
     }
     make_move(tx, &mut o, Move::Reopen, &by.actor, None).await?;

@@ -159,7 +159,7 @@ fn live_key(offering_id: &OfferingId) -> String {
 }
 
 /// The cap of the sold partition, once a deployment is accepted. The caps on the chain never change.
-pub async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
+async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
     let (total, partitions) = match token::find(tx, &offering.id).await? {
         Some(known) => {
             let partitions: Vec<PartitionTerms> = serde_json::from_value(known.partitions.0)
@@ -178,8 +178,14 @@ pub async fn ceiling(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
     Ok(Some(own.map_or(total, |own| own.cap.min(total))))
 }
 
+/// The ceiling, if the hard cap buys more units: those above it could be paid for and never minted.
+pub async fn ceiling_below_hard_cap(tx: &mut Tx, offering: &Offering) -> Result<Option<u128>> {
+    let Some(ceiling) = ceiling(tx, offering).await? else { return Ok(None) };
+    Ok((units(offering, offering.hard_cap)? > ceiling).then_some(ceiling))
+}
+
 /// The base units that an amount buys.
-pub fn units(offering: &Offering, minor: i64) -> Result<u128> {
+fn units(offering: &Offering, minor: i64) -> Result<u128> {
     let decimals = u32::try_from(offering.token_decimals);
     let decimals = decimals.map_err(|_| unreadable(offering, "its decimals are negative"))?;
     Money::from_minor(minor)
