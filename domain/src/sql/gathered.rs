@@ -12,6 +12,9 @@ use crate::{Error, Result};
 /// The writes of one statement. A commit of the engine has fewer; without a limit the texts of a long transaction would have no end.
 const WAITING_MAX: usize = 16;
 
+/// The server's code of a division by zero.
+const DIVISION_BY_ZERO: &str = "22012";
+
 /// The waiting writes of a transaction.
 #[derive(Debug)]
 pub struct Gathered {
@@ -24,12 +27,7 @@ impl Gathered {
     pub(crate) const fn none() -> Self {
         Self { gathers: false, waiting: Vec::new() }
     }
-}
 
-/// The server's code of a division by zero.
-const DIVISION_BY_ZERO: &str = "22012";
-
-impl Gathered {
     /// Runs the writes that wait as one statement of the server, which commits itself. If the guard of one of them fails, nothing is written.
     pub(crate) async fn commit(self, server: &mut Server) -> Result<()> {
         if self.waiting.is_empty() {
@@ -224,6 +222,9 @@ impl Together {
     }
 }
 
+/// The end of an insert that leaves out the rows that are there already.
+const SKIPS: &str = " on conflict do nothing";
+
 /// One statement that runs all of them. The server runs each when it is asked for, so in this order; of rows that are only added it may run
 /// the first then and the others at the end. None of them sees what another wrote; references between their rows are checked at the end.
 /// Rows are inserted only if the guards before them hold: otherwise a constraint would refuse them before the guard is told. The rows of a
@@ -234,15 +235,18 @@ fn together(waiting: Vec<Waiting>) -> Together {
         let comma = if number == 0 { "" } else { ", " };
         let only_adds = write.text.ends_with(MARK);
         let is_lock = is_lock(&write.text);
-        let text = shifted(&write.text, together.all.values.len());
+        let whole: &str = &write.text;
+        let (rows, behind) = whole.strip_suffix(SKIPS).map_or((whole, ""), |rows| (rows, SKIPS));
+        let is_conditional = rows.ends_with(MARK);
+        let text = shifted(rows, together.all.values.len());
         let mut all = together.all.push(format!("{comma}w{number} as ({text}"));
         all.values.extend(write.values);
         all.batches.extend(write.batches);
         together.all = all;
-        if only_adds && let Some(held) = together.held() {
+        if is_conditional && let Some(held) = together.held() {
             together.all = together.all.push(format!(" where {held}"));
         }
-        together.all = together.all.push(if is_lock { ")" } else { " returning 1)" });
+        together.all = together.all.push(behind).push(if is_lock { ")" } else { " returning 1)" });
         if let Some(guard) = &guard {
             let rows = i64::try_from(guard.rows).unwrap_or(i64::MAX);
             together.all =
