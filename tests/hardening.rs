@@ -235,15 +235,3 @@ on_both_databases! {
         }
     }
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn doctor_asks_for_the_proxy_that_ends_tls() {
-    let mut api = ApiFixture::new(Database::fresh(Engine::Sqlite).await).await;
-    api.set("auth", "public_url", "\"https://portal.example\"");
-    let said = |api: &ApiFixture| api.launch_as(&["doctor"]).output().1;
-    let text = said(&api);
-    assert!(text.contains("set limits.trusted_proxies"), "{text}");
-    api.set("limits", "trusted_proxies", "[\"10.0.0.1\"]");
-    let text = said(&api);
-    assert!(text.contains("check") && !text.contains("set limits.trusted_proxies"), "{text}");
-}

@@ -31,6 +31,7 @@ mod demo;
 mod deploy;
 mod disk_full;
 mod distribution;
+mod doctor;
 mod documents;
 mod downtime;
 mod drain;

@@ -71,11 +71,11 @@ pub async fn run(config: &Config, demo: Option<Option<&str>>) -> Result<(), Fail
     if let Err(weak) = config.auth.check(config.profile) {
         checks.push(Check::fail("auth", "the login is weak", weak.to_string()));
     }
-    if config.mail.command.is_empty() && config.profile == Profile::Production {
+    if !config.mail.is_set() && config.profile == Profile::Production {
         checks.push(Check::warn(
             "mail",
             "no mails are sent: nobody can verify an address, accept an invitation or reset a password",
-            "set mail.command, mail.from and mail.page",
+            "set mail.smtp_url or mail.command, mail.from and mail.page",
         ));
     }
     if config.limits.trusted_proxies.is_empty() && config.auth.public_url.starts_with("https://") {
