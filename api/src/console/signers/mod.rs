@@ -264,12 +264,7 @@ impl Lane {
     }
 
     fn flight(&self) -> String {
-        match self.in_flight_max {
-            Some(max) if self.in_flight > max => format!("{max} of {max}, full; {} signed ahead", self.in_flight - max),
-            Some(max) if self.in_flight == max => format!("{max} of {max}, full"),
-            Some(max) => format!("{} of {max}", self.in_flight),
-            None => self.in_flight.to_string(),
-        }
+        flight(self.in_flight, self.in_flight_max)
     }
 
     fn gas(&self) -> String {
@@ -332,4 +327,23 @@ impl Front {
 /// What an operation waits for, in words.
 fn waits_for(code: &Option<String>, detail: &Option<String>) -> String {
     detail.clone().unwrap_or_else(|| wording::word(code.as_deref().unwrap_or_default()))
+}
+
+/// The transactions in flight, beside the room for them. Those beyond it are signed, and the node does not have them yet.
+fn flight(open: i64, room: Option<i64>) -> String {
+    match room {
+        Some(room) if open > room => format!("{room} of {room}, full; {} signed ahead", open - room),
+        Some(room) if open == room => format!("{room} of {room}, full"),
+        Some(room) => format!("{open} of {room}"),
+        None => open.to_string(),
+    }
+}
+
+#[test]
+fn what_is_signed_ahead_does_not_count_as_in_flight() {
+    let shown = [0, 15, 16, 17, 32].map(|open| flight(open, Some(16)));
+    let expected =
+        ["0 of 16", "15 of 16", "16 of 16, full", "16 of 16, full; 1 signed ahead", "16 of 16, full; 16 signed ahead"];
+    assert_eq!(shown, expected);
+    assert_eq!(flight(3, None), "3", "another process has the limit");
 }
