@@ -118,6 +118,7 @@ async fn a_process_can_be_killed_stopped_frozen_and_read() {
     assert!(binary.line_with("ready", Duration::from_secs(5)).is_some());
     assert_eq!(binary.terminate(Duration::from_secs(5)).code(), Some(3));
     assert!(binary.line_with("ending", Duration::from_secs(5)).is_some());
+    assert!(binary.line_with("another word", Duration::MAX).is_none(), "no line comes after the end");
     let mut binary = launch.spawn();
     binary.freeze();
     assert!(binary.exited().is_none());

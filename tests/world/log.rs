@@ -28,9 +28,13 @@ impl Log {
     /// Waits until all that the child wrote before its end is read.
     pub(crate) fn finish(&self) {
         let start = Instant::now();
-        while start.elapsed() < REST && !self.readers.iter().all(JoinHandle::is_finished) {
+        while start.elapsed() < REST && !self.has_ended() {
             std::thread::sleep(Duration::from_millis(1));
         }
+    }
+
+    fn has_ended(&self) -> bool {
+        self.readers.iter().all(JoinHandle::is_finished)
     }
 
     pub(crate) fn text(&self) -> String {
@@ -42,14 +46,16 @@ impl Log {
         all[all.len().saturating_sub(lines)..].join("\n")
     }
 
-    /// The first line that holds the words, as soon as it is printed.
+    /// The first line that holds the words, as soon as it is printed. None once the child has ended without it.
     pub(crate) fn line_with(&self, words: &str, patience: Duration) -> Option<String> {
         let start = Instant::now();
         loop {
+            // Before the lines are read: nothing comes after the end.
+            let is_last = start.elapsed() > patience || self.has_ended();
             if let Some(line) = self.lines().iter().find(|line| line.contains(words)) {
                 return Some(line.clone());
             }
-            if start.elapsed() > patience {
+            if is_last {
                 return None;
             }
             std::thread::sleep(Duration::from_millis(10));
