@@ -95,7 +95,7 @@ on_both_databases! {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_base_fee_is_that_of_the_newest_head_and_the_tip_is_asked_for_every_ten_blocks() {
+async fn the_base_fee_is_that_of_the_newest_head_and_the_tip_is_asked_for_every_twenty_blocks() {
     let database = Database::fresh(Engine::Sqlite).await;
     let site = Installation::new(database, Mining::Manual, &[]).await;
     let proxy = FaultProxy::start(site.anvil.url(), 3);
@@ -114,20 +114,20 @@ async fn the_base_fee_is_that_of_the_newest_head_and_the_tip_is_asked_for_every_
     let note = |second, base_fee| network.known_market.note_base_fee(start + TimeDelta::seconds(second), base_fee);
     let (first, hits) = read(0).await;
     assert_eq!(hits, 1);
-    for second in 1..20 {
+    for second in 1..40 {
         let base_fee = first.base_fee + u128::try_from(second).unwrap();
         note(second, base_fee);
         let (market, hits) = read(second).await;
         assert_eq!((market.base_fee, market.tip, hits), (base_fee, first.tip, 1), "{second} s");
         assert_eq!(market.offer.max_fee_per_gas, 2 * base_fee + first.tip);
     }
-    note(20, 7);
-    assert_eq!(read(20).await, (first, 2), "the tip is ten block times old");
-    note(21, 7);
-    assert_eq!(read(24).await.0.base_fee, 7);
-    assert_eq!(read(25).await, (first, 3), "no head was read for two block times");
-    note(27, 7);
-    assert_eq!(read(26).await.1, 4, "the clock was set back");
+    note(40, 7);
+    assert_eq!(read(40).await, (first, 2), "the tip is twenty block times old");
+    note(41, 7);
+    assert_eq!(read(44).await.0.base_fee, 7);
+    assert_eq!(read(45).await, (first, 3), "no head was read for two block times");
+    note(47, 7);
+    assert_eq!(read(46).await.1, 4, "the clock was set back");
 }
 
 /// The key of the lane from which the only transaction was sent, and the other one.

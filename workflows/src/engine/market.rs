@@ -10,7 +10,7 @@ use muniment_activities::fault::Fault;
 use tokio::sync::Mutex;
 
 /// Block times for which a tip counts. It is the median of twenty blocks.
-const TIP_BLOCKS: i32 = 10;
+const TIP_BLOCKS: i32 = 20;
 /// Block times for which a base fee counts, because a block may be late. It rises by an eighth a block, and an offer covers twice of it.
 const BASE_FEE_BLOCKS: i32 = 2;
 
