@@ -36,7 +36,7 @@ pub struct Arguments {
     pub kinds: Vec<NodeKind>,
     /// Shorter, less precise runs.
     pub quick: bool,
-    /// How often `throughput` measures each figure.
+    /// How often `throughput` and `mint` measure each figure.
     pub runs: Option<usize>,
 }
 

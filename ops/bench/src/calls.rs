@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::json;
 use tokio::time::sleep;
-use world::{Engine, Mining};
+use world::{Engine, Mining, Rpc};
 
 use crate::arguments::Arguments;
 use crate::installation::{Installation, Link};
@@ -17,6 +17,7 @@ use crate::table::{Line, Table, pair};
 /// One second would count as a chain that mines on demand, which the engine polls differently.
 const BLOCK_SECONDS: u64 = 2;
 const SETTLE: Duration = Duration::from_secs(3);
+const LOOK: Duration = Duration::from_millis(20);
 
 /// Three lines, on anvil with a block every two seconds: calls cannot be counted by blocks on a chain that mines each transaction.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
@@ -45,17 +46,33 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
     }
 }
 
-/// The traffic while this runs, and the number of blocks.
+/// The traffic while this runs, and the number of blocks. It begins and ends with a new block, because the calls for a part of a block would
+/// count as calls of the others.
 async fn span(network: &Network, proxy: &RecordingProxy, during: impl Future<Output = ()>) -> (Traffic, f64) {
     let rpc = network.node.rpc();
-    let (before, from) = (proxy.traffic(), rpc.number("eth_blockNumber", json!([])).await);
+    let from = next_block(&rpc).await;
+    let before = proxy.traffic();
     during.await;
-    let (mut after, to) = (proxy.traffic(), rpc.number("eth_blockNumber", json!([])).await);
+    let to = next_block(&rpc).await;
+    let mut after = proxy.traffic();
     after.posts -= before.posts;
     for (method, count) in &mut after.calls {
         *count -= before.calls.get(method).copied().unwrap_or_default();
     }
     (after, (to - from) as f64)
+}
+
+/// Waits for a new block, and returns its number.
+async fn next_block(rpc: &Rpc) -> u64 {
+    let newest = async || rpc.number("eth_blockNumber", json!([])).await;
+    let first = newest().await;
+    loop {
+        sleep(LOOK).await;
+        let number = newest().await;
+        if number > first {
+            return number;
+        }
+    }
 }
 
 fn line(engine: Engine, name: &str, goal: &'static str, traffic: &Traffic, blocks: f64, operations: u64) -> Line {
