@@ -18,7 +18,7 @@
 //!
 //! `ARCHITECTURE.md` describes the life of a mint. More details:
 //!
-//! 1. `mint::request` picks the accepted subscriptions and says why it skips others. Each page gets an operation number of the token, and
+//! 1. `mint::ask` picks the accepted subscriptions and says why it skips others. Each page gets an operation number of the token, and
 //!    each subscription an item. While an item is live, no other operation can have its subscription.
 //! 2. Amounts minted without an approval add up over an offering and a day (UTC), in one guarded update in the commit of the request. So
 //!    parts below the threshold count together. A request that was given up or repeated stays in the sum: at worst, an approver is needed.
