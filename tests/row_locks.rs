@@ -7,6 +7,7 @@ use muniment_domain::attempt::{self, Attempt, InBlock, SendAnswer};
 use muniment_domain::clock::Clock;
 use muniment_domain::column::Hex;
 use muniment_domain::db::Db;
+use muniment_domain::offering;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
 use muniment_domain::step;
@@ -154,4 +155,33 @@ async fn a_higher_fee_waits_for_whoever_has_the_step() {
         bumps().await > 0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_two_mints_under_one_key_at_two_processes_the_second_is_refused_as_a_reuse() {
+    let terms = [Terms::free(1), Terms::free(1)];
+    let site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Quick, &terms).await;
+    let (one, other) = (site.start().await, site.start().await);
+    for offering in &site.offerings {
+        assert_eq!(one.deploy(offering, offering).await.status, 202);
+    }
+    site.settled().await;
+    // Both have asked for the key, and wait for their offerings.
+    let db = open_at(&site.database.url(), Clock::System).await;
+    let mut held = db.begin().await.unwrap();
+    for offering in &site.offerings {
+        offering::lock_row(&mut held, &offering.as_str().into()).await.unwrap();
+    }
+    let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    let release = async {
+        site.until("both wait", async || site.count(waiting).await == 2).await;
+        drop(held);
+    };
+    let (first, second) = (one.mint("mint", &site.offerings[0]), other.mint("mint", &site.offerings[1]));
+    let (first, second, ()) = tokio::join!(first, second, release);
+    let (accepted, refused) = if first.status == 202 { (first, second) } else { (second, first) };
+    assert_eq!(accepted.status, 202, "{accepted:?}");
+    assert_eq!(refused.problem(), (422, "idempotency_key_reuse".to_owned()), "{refused:?}");
+    site.settled().await;
+    assert_eq!(site.exactly_once().await.minted, 1);
 }

@@ -171,17 +171,22 @@ async fn insert_rows(tx: &mut Tx, operations: &[Operation]) -> Result<()> {
                 op.updated_at,
             )
         })
-        // The unique live key refuses a row.
         .push(" on conflict do nothing")
-        .write_or(tx, portion.len(), in_progress(portion))
+        .write_or(tx, portion.len(), key_taken(portion))
         .await?;
     }
     Ok(())
 }
 
-fn in_progress(operations: &[Operation]) -> Error {
-    let live = operations.iter().find_map(|op| op.live_key.as_deref()).unwrap_or_default();
-    Error::refused(Code::OperationInProgress, format!("An operation on {live} is not finished."))
+/// What refuses a row: its live key; or, without one, an idempotency key that another request has used since this one looked for it.
+fn key_taken(operations: &[Operation]) -> Error {
+    match operations.iter().find_map(|op| op.live_key.as_deref()) {
+        Some(live) => Error::refused(Code::OperationInProgress, format!("An operation on {live} is not finished.")),
+        None => Error::Stale {
+            what: "idempotency key",
+            id: operations.iter().find_map(|op| op.idempotency_key.clone()).unwrap_or_default(),
+        },
+    }
 }
 
 /// The operation that this requester created with this key, at any time in the past.
