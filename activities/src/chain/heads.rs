@@ -28,7 +28,7 @@ const SURVEY_BLOCK_TIMES: u64 = 3;
 pub struct Heads {
     /// The newest block, with its transactions.
     pub latest: Block,
-    /// The newest block that is final for a quorum of endpoints, if there is one.
+    /// The newest block that is final for a quorum of endpoints, if there is one and it was read.
     pub finalized: Option<Header>,
     /// The height that as many endpoints have reached.
     pub reached: u64,
@@ -44,12 +44,25 @@ struct EndpointHeads<'a> {
 impl Chain {
     /// Reads the newest block from the first endpoint that is at the head, and the newest final header, on which the quorum agrees.
     pub async fn heads(&self) -> Result<Heads, Fault> {
+        self.read_heads(true).await
+    }
+
+    /// The same for the follower, which reads them for each block. The final block is read less often where it is far behind the head.
+    pub async fn next_heads(&self) -> Result<Heads, Fault> {
+        let with_final = self.watch().is_final_due();
+        self.read_heads(with_final).await
+    }
+
+    async fn read_heads(&self, with_final: bool) -> Result<Heads, Fault> {
         let (mut faults, mut distrusted) = (Vec::new(), None);
         for endpoint in self.candidates() {
-            match self.heads_of(endpoint).await {
+            match self.heads_of(endpoint, with_final).await {
                 Ok(mut heads) => {
                     endpoint.note_head(heads.latest.number);
-                    self.compare(endpoint, &mut heads).await;
+                    if with_final {
+                        self.watch().note_final(heads.latest.number, heads.finalized.as_ref());
+                    }
+                    self.compare(endpoint, &mut heads, with_final).await;
                     if !endpoint.is_distrusted() {
                         return Ok(heads);
                     }
@@ -78,12 +91,13 @@ impl Chain {
         Ok(votes.into_values().find(|(count, _)| *count >= needed).map(|(_, header)| header))
     }
 
-    async fn heads_of(&self, endpoint: &Endpoint) -> Result<Heads, Fault> {
+    async fn heads_of(&self, endpoint: &Endpoint, with_final: bool) -> Result<Heads, Fault> {
         let full = |answer| self.body(answer);
-        let (Body { block: latest, is_proved }, finalized) = self.newest(endpoint, true, &full).await?;
+        let (Body { block: latest, is_proved }, finalized) = self.newest(endpoint, true, with_final, &full).await?;
         let latest = self.believed(Body { block: latest, is_proved }).await?;
         let finalized = match self.config.finality {
             Finality::Tag => finalized,
+            Finality::Confirmations(_) if !with_final => None,
             // The number of the final block follows from the head.
             Finality::Confirmations(count) => {
                 let number = latest.number.saturating_sub(count);
@@ -95,14 +109,15 @@ impl Chain {
         Ok(Heads { latest, finalized, reached })
     }
 
-    /// The newest block of an endpoint and, on chains with the tag, its newest final header, in one request.
+    /// The newest block of an endpoint and, if wanted and on chains with the tag, its newest final header, in one request.
     async fn newest<T>(
         &self,
         endpoint: &Endpoint,
         full: bool,
+        with_final: bool,
         read: &impl Fn(Answer) -> Result<T, Fault>,
     ) -> Result<(T, Option<Header>), Fault> {
-        let by_tag = self.config.finality == Finality::Tag;
+        let by_tag = with_final && self.config.finality == Finality::Tag;
         let requests = |_: &Endpoint| -> Vec<Request> {
             let tags = if by_tag { [Some(Tag::Latest), Some(Tag::Finalized)] } else { [Some(Tag::Latest), None] };
             tags.into_iter().flatten().map(|tag| by_number(tag, full && tag == Tag::Latest)).collect()
@@ -129,21 +144,24 @@ impl Chain {
     }
 
     /// Compares an endpoint's heads with those of the others, and puts the quorum's final block in the place of its own.
-    async fn compare(&self, endpoint: &Endpoint, heads: &mut Heads) {
+    async fn compare(&self, endpoint: &Endpoint, heads: &mut Heads, with_final: bool) {
         if self.endpoints().len() == 1 {
             return;
         }
         let still = self.config.block_seconds.max(1) * SURVEY_BLOCK_TIMES * 1_000;
-        let (head, finalized) = ((heads.latest.number, heads.latest.hash), heads.finalized.as_ref().map(|h| h.hash));
-        let due = self.watch().is_due(head, finalized, self.quorum(), (self.now)(), still);
+        let head = (heads.latest.number, heads.latest.hash);
+        let due = self.watch().is_due(head, self.quorum(), (self.now)(), still);
         if due {
             let own = EndpointHeads { endpoint, head: heads.latest.header(), finalized: heads.finalized.clone() };
-            let all = self.survey(own).await;
-            let agreed = self.quorum_of(&all).await;
+            let all = self.survey(own, with_final).await;
+            let agreed = if with_final { self.quorum_of(&all).await } else { None };
             let mut numbers: Vec<u64> = all.iter().map(|seen| seen.head.number).collect();
             numbers.sort_unstable_by(|a, b| b.cmp(a));
             let mut watch = self.watch();
             watch.reached = numbers.get(self.quorum() - 1).copied().unwrap_or_default();
+            if with_final && agreed.is_none() {
+                watch.without_final = 0;
+            }
             // Finality does not go back because an endpoint is away.
             watch.agreed = agreed.or(watch.agreed.take());
         }
@@ -157,12 +175,12 @@ impl Chain {
 
     /// Asks the other endpoints for their heads, and distrusts those that lag behind or show a head that they do not have. Returns what the
     /// believable ones show.
-    async fn survey<'a>(&'a self, own: EndpointHeads<'a>) -> Vec<EndpointHeads<'a>> {
+    async fn survey<'a>(&'a self, own: EndpointHeads<'a>, with_final: bool) -> Vec<EndpointHeads<'a>> {
         let now = (self.now)();
         let other = |endpoint: &&Endpoint| !std::ptr::eq(*endpoint, own.endpoint);
         let usable = |endpoint: &&Endpoint| !endpoint.is_cooling(now) && endpoint.wrong_chain().is_none();
         let others = self.endpoints().iter().filter(other).filter(usable);
-        let answers = join_all(others.map(|endpoint| self.read_heads(endpoint))).await;
+        let answers = join_all(others.map(|endpoint| self.headers_of(endpoint, with_final))).await;
         let mut all: Vec<EndpointHeads<'a>> = answers.into_iter().flatten().collect();
         all.push(own);
         all.sort_by_key(|seen| std::cmp::Reverse(seen.head.number));
@@ -186,8 +204,8 @@ impl Chain {
         believed
     }
 
-    async fn read_heads<'a>(&self, endpoint: &'a Endpoint) -> Result<EndpointHeads<'a>, Fault> {
-        let (head, finalized) = self.newest(endpoint, false, &|answer| self.sealed(answer)).await?;
+    async fn headers_of<'a>(&self, endpoint: &'a Endpoint, with_final: bool) -> Result<EndpointHeads<'a>, Fault> {
+        let (head, finalized) = self.newest(endpoint, false, with_final, &|answer| self.sealed(answer)).await?;
         endpoint.note_head(head.number);
         Ok(EndpointHeads { endpoint, head, finalized })
     }

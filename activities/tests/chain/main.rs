@@ -6,6 +6,7 @@ mod anvil;
 mod blocks;
 mod contracts;
 mod failover;
+mod final_block;
 mod keys;
 mod node;
 mod nonsense;

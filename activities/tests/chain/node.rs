@@ -15,6 +15,8 @@ pub type Lie = Box<dyn Fn(&str, &Value) -> Option<Result<Value, Value>> + Send +
 pub struct FakeNode {
     pub chain_id: AtomicU64,
     pub head: AtomicU64,
+    /// Blocks from the final one to the head.
+    pub behind: u64,
     pub seed: u8,
     pub lie: Mutex<Option<Lie>>,
     /// The method of every call that arrived.
@@ -28,6 +30,7 @@ impl FakeNode {
         FakeNode {
             chain_id: AtomicU64::new(31337),
             head: AtomicU64::new(20),
+            behind: 2,
             seed: 1,
             lie: Mutex::default(),
             asked: Mutex::default(),
@@ -78,7 +81,7 @@ impl FakeNode {
             "eth_getBlockByNumber" => {
                 let number = match params[0].as_str().unwrap() {
                     "latest" => head,
-                    "finalized" => head.saturating_sub(2),
+                    "finalized" => head.saturating_sub(self.behind),
                     hex => u64::from_str_radix(&hex[2..], 16).unwrap(),
                 };
                 let full = params[1] == json!(true);

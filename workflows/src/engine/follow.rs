@@ -53,7 +53,7 @@ pub async fn follow(engine: &Engine, network: &Network) -> Result<Pass> {
     if cursor.halted_reason.is_some() {
         return Ok(Pass::Halted);
     }
-    let heads = match network.chain.heads().await {
+    let heads = match network.chain.next_heads().await {
         Ok(heads) => heads,
         Err(fault) => return wait_for_answer(engine, &cursor, &fault).await,
     };

@@ -26,7 +26,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// The blocks of a pass.
 pub struct Gathered<'a> {
-    /// The heads when the last of them was read.
+    /// The heads when the last of them was read, with the newest final block that was.
     pub heads: Heads,
     /// In order, each the parent of the next.
     pub blocks: Vec<Block>,
@@ -54,7 +54,7 @@ pub async fn gather<'a>(
         let Ok((heads, blocks)) = read_on(network, &all.blocks).await else { break };
         let sent = find_sent(engine, network, signers, &blocks).await?;
         all.announced.add(lowest_missing(network, &sent));
-        all.heads = heads;
+        all.heads = Heads { finalized: heads.finalized.or(all.heads.finalized.take()), ..heads };
         all.blocks.extend(blocks);
         all.sent.extend(sent);
     }
@@ -82,7 +82,7 @@ fn most_of_a_lane(sent: &[Sent]) -> i64 {
 
 /// The newest heads, and the blocks up to them that follow these.
 async fn read_on(network: &Network, blocks: &[Block]) -> Result<(Heads, Vec<Block>), Fault> {
-    let heads = network.chain.heads().await?;
+    let heads = network.chain.next_heads().await?;
     let last = blocks.last().ok_or(Fault::UnknownBlock)?;
     let next = next_blocks(network, last.number.cast_signed(), heads.latest.clone()).await?;
     let follows = match next.first() {
