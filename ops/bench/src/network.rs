@@ -30,7 +30,11 @@ pub struct Network {
 impl Network {
     /// Starts a node and deploys the contracts.
     pub async fn new(kind: NodeKind, mining: Mining) -> Self {
-        let node = Node::start(kind, mining).await;
+        Self::on(Node::start(kind, mining).await).await
+    }
+
+    /// Deploys the contracts on this node.
+    pub async fn on(node: Node) -> Self {
         let keys = |name: &str| (0..LANES).map(|i| keccak256(format!("{name} {i}"))).collect::<Vec<_>>();
         let (keys, bare_keys) = (keys("engine"), keys("bare"));
         let mut agents = Vec::new();

@@ -46,11 +46,13 @@ impl Node {
     pub async fn start(kind: NodeKind, mining: Mining) -> Self {
         match kind {
             NodeKind::Devchain => devchain().await,
-            NodeKind::Anvil => {
-                let node = Anvil::start(mining);
-                Self { kind, url: node.url().to_owned(), _running: Running::Anvil { _node: node } }
-            }
+            NodeKind::Anvil => Self::of(Anvil::start(mining)),
         }
+    }
+
+    /// This anvil.
+    pub fn of(node: Anvil) -> Self {
+        Self { kind: NodeKind::Anvil, url: node.url().to_owned(), _running: Running::Anvil { _node: node } }
     }
 
     /// A client.
