@@ -88,7 +88,8 @@ impl EngineFixture {
         let mut tx = self.engine.db.begin().await.unwrap();
         let request =
             mint::Request { offering_id: offering_id.into(), subscription_ids: None, lockup_release_at: None };
-        let accepted = mint::request(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
+        let requested = mint::ask(&mut tx, &self.engine.settings, request, &by()).await.unwrap();
+        let mint::Requested::Accepted(accepted) = requested else { panic!("the amount reaches the threshold") };
         tx.commit(Point::Accept).await.unwrap();
         accepted.pages[0].operation.id.to_string()
     }

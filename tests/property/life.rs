@@ -5,7 +5,7 @@ use std::fmt::Write;
 use muniment_domain::operation::WAITS_FOR_LANE;
 use muniment_domain::point::{Point, When, plan};
 use muniment_domain::sql::sql;
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, money};
 use muniment_workflows::engine::advance::{Next, advance};
 use muniment_workflows::engine::prepare::Prepared;
 use muniment_workflows::engine::{Engine, StartError};
@@ -45,6 +45,8 @@ impl Life {
         let settings = Settings {
             mint_page_holders: 1 + seed.below(3) as usize,
             payout_page_holders: 1 + seed.below(3) as usize,
+            mint_dual_control_threshold: money::MAXIMUM,
+            mint_platform_dual_control_threshold: money::MAXIMUM,
             ..Settings::default()
         };
         Self {

@@ -176,7 +176,10 @@ async fn make(life: &Life, wish: &Wish) -> Result<String> {
         What::Deploy => deploy::request(&mut tx, settings, deploy::Request::of(offering_id), &by).await?.id.into(),
         What::Mint => {
             let request = mint::Request { offering_id, subscription_ids: None, lockup_release_at: None };
-            format!("{} pages", mint::request(&mut tx, settings, request, &by).await?.pages.len())
+            let mint::Requested::Accepted(accepted) = mint::ask(&mut tx, settings, request, &by).await? else {
+                panic!("no amount reaches the threshold");
+            };
+            format!("{} pages", accepted.pages.len())
         }
         What::Freeze(address) => {
             let request = Request::Freeze(AddressRequest { offering_id, address, cause });

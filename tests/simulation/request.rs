@@ -59,7 +59,9 @@ pub async fn make(db: &Db, settings: &Settings, shared: &Shared, r: &Request) ->
                 _ => None,
             };
             let request = mint::Request { offering_id, subscription_ids, lockup_release_at: None };
-            let accepted = mint::request(&mut tx, settings, request, &by).await?;
+            let mint::Requested::Accepted(accepted) = mint::ask(&mut tx, settings, request, &by).await? else {
+                panic!("no amount reaches the threshold");
+            };
             format!("{} pages", accepted.pages.len())
         }
         What::MintInTwo => mint_in_two(&mut tx, shared, &offering_id, &by).await?,

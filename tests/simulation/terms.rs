@@ -1,6 +1,7 @@
 //! The terms of a seed: how the chain and the engine are configured. Limits are small, so that a short life meets them.
 
 use muniment_activities::config::{ChainConfig, Finality};
+use muniment_domain::money;
 use muniment_workflows::settings::Settings;
 use world::Seed;
 
@@ -13,6 +14,8 @@ pub fn of_engine(seed: &mut Seed) -> Settings {
         mint_page_holders: 1 + seed.below(3) as usize,
         attempts_max: 3 + seed.below(8) as u32,
         settle_batch: 1 + seed.below(4) as usize,
+        mint_dual_control_threshold: money::MAXIMUM,
+        mint_platform_dual_control_threshold: money::MAXIMUM,
         ..Settings::default()
     }
 }

@@ -126,13 +126,6 @@ pub async fn ask(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -
     Ok(Requested::Approval(Box::new(approval), chosen.skipped))
 }
 
-/// Accepts a mint, whatever its amount.
-pub async fn request(tx: &mut Tx, settings: &Settings, r: Request, by: &Requester) -> Result<Accepted> {
-    let offering = offering::lock_row(tx, &r.offering_id).await?;
-    let (release_at, chosen) = evaluate(tx, &offering, &r).await?;
-    accept(tx, settings, &offering, release_at, chosen, by).await
-}
-
 /// Accepts the mint of exactly this list, or refuses it.
 pub async fn request_list(tx: &mut Tx, settings: &Settings, list: MintList, by: &Requester) -> Result<Accepted> {
     let offering = offering::lock_row(tx, &list.offering_id).await?;
