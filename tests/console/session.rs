@@ -60,6 +60,32 @@ on_both_databases! {
         assert_eq!(server.state(&mint).await.0, "confirmed");
     }
 
+    async fn a_form_of_another_site_is_neither_done_nor_kept(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let person = site.person(&server, "olga", Role::Operator).await;
+        let act = "/console/webhooks/act/create";
+        let given = ("url", "https://evil.example/in");
+        let fields = [given, ("kept.url", given.1), ("next", act), ("email", person.email.as_str()), ("password", PASSWORD)];
+        let signed_in = Visitor::with_role(&site, &server, "petra", Role::Operator).await;
+        for mut visitor in [Visitor::new(&server), signed_in] {
+            for page in [("origin", "https://evil.example"), ("origin", "null"), ("sec-fetch-site", "cross-site"), ("sec-fetch-site", "same-site")] {
+                for path in [act, "/console/sign-in", "/console/sign-in/code", "/console/sign-out"] {
+                    let seen = visitor.post_from(Some(page), path, &fields).await;
+                    assert_eq!((seen.status, seen.location.as_str()), (403, ""), "{page:?} {path}");
+                    assert!(seen.text.contains("A page of another site sent this form.") && !seen.text.contains("evil.example"), "{seen:?}");
+                }
+            }
+        }
+        for page in [("origin", server.url.as_str()), ("sec-fetch-site", "same-origin"), ("sec-fetch-site", "none")] {
+            let mut olga = Visitor::new(&server);
+            let seen = olga.post_from(Some(page), act, &fields).await;
+            assert!(seen.status == 401 && seen.text.contains("what you typed is kept"), "{page:?}: {seen:?}");
+            assert_eq!(olga.post_from(Some(page), "/console/sign-in", &fields[3..]).await.status, 303, "{page:?}");
+        }
+        assert_eq!(site.count("webhook_endpoints").await, 0);
+    }
+
     async fn an_auditor_sees_each_page_and_no_button_and_the_handler_refuses(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;

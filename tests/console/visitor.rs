@@ -62,9 +62,17 @@ impl Visitor {
 
     /// Sends fields as a form.
     pub async fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> Seen {
+        self.post_from(None, path, fields).await
+    }
+
+    /// Does so with the header that tells a browser's page.
+    pub async fn post_from(&mut self, page: Option<(&str, &str)>, path: &str, fields: &[(&str, &str)]) -> Seen {
         let encode = |text: &str| text.bytes().map(|byte| format!("%{byte:02X}")).collect::<String>();
         let body: Vec<_> = fields.iter().map(|(name, value)| format!("{}={}", encode(name), encode(value))).collect();
-        let request = self.client.post(format!("{}{path}", self.url));
+        let mut request = self.client.post(format!("{}{path}", self.url));
+        if let Some((header, value)) = page {
+            request = request.header(header, value);
+        }
         self.send(request.header("content-type", "application/x-www-form-urlencoded").body(body.join("&"))).await
     }
 

@@ -17,6 +17,7 @@ use crate::console::form::{CSRF, Form, IDENTITY};
 use crate::console::state::Console;
 use crate::console::{account, cookie, problem, sign_in};
 use crate::http::error::{Problem, Result};
+use crate::http::origin::is_foreign_form;
 
 /// Marks the request of a page that reads itself again. It does not show that a person is present.
 const LIVE: &str = "x-console-live";
@@ -24,6 +25,10 @@ const LIVE: &str = "x-console-live";
 /// The layer.
 pub async fn guard(State(console): State<Console>, request: Request, next: Next) -> Response {
     let (mut parts, content) = request.into_parts();
+    // A foreign form is not kept: the page that shows it again would give it a valid token.
+    if !parts.method.is_safe() && is_foreign_form(&parts.headers) {
+        return sign_in::foreign(&console.app);
+    }
     let form = match read(&console, &parts, content).await {
         Ok(form) => form,
         Err(problem) => return problem.into_response(),

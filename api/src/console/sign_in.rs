@@ -19,6 +19,7 @@ use crate::console::problem::refusal;
 use crate::console::state::Console;
 use crate::console::{cookie, html};
 use crate::http::error::{Problem, Result};
+use crate::http::origin::is_foreign_form;
 
 #[derive(Template)]
 #[template(path = "sign_in.html")]
@@ -81,6 +82,14 @@ pub fn again(app: &App, at: &str, kept: &[(String, String)]) -> Response {
     html::page(StatusCode::UNAUTHORIZED, &page)
 }
 
+/// A form of another site: nothing of it is done, or shown.
+pub fn foreign(app: &App) -> Response {
+    let refused = Some("A page of another site sent this form. Nothing was done.".to_owned());
+    let (frame, email, next) = (Frame::outside(app, "Sign in"), String::new(), String::new());
+    let page = Page { frame, step: Step::Password, email, next, kept: Vec::new(), refused };
+    html::page(StatusCode::FORBIDDEN, &page)
+}
+
 /// An investor has a portal and no console.
 pub fn not_for_investors(app: &App) -> Response {
     let (frame, step) = (Frame::outside(app, "Not here"), Step::NotHere);
@@ -93,6 +102,9 @@ pub fn not_for_investors(app: &App) -> Response {
 
 /// The password.
 pub async fn password(State(console): State<Console>, request: Request) -> Result<Response> {
+    if is_foreign_form(request.headers()) {
+        return Ok(foreign(&console.app));
+    }
     let (caller, form) = read(&console, request).await?;
     let body = json!({ "email": form.text("email"), "password": form.text("password"), "device_name": "Console" });
     match call(&caller, "/v1/auth/login", &body).await {
@@ -107,6 +119,9 @@ pub async fn password(State(console): State<Console>, request: Request) -> Resul
 
 /// The code of the second factor.
 pub async fn code(State(console): State<Console>, request: Request) -> Result<Response> {
+    if is_foreign_form(request.headers()) {
+        return Ok(foreign(&console.app));
+    }
     let (caller, form) = read(&console, request).await?;
     let mfa_token = form.text("mfa_token").to_owned();
     let body = json!({ "mfa_token": mfa_token, "code": form.text("code"), "device_name": "Console" });

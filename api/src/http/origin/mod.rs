@@ -15,6 +15,8 @@ use crate::config::Limits;
 use crate::http::error::{Problem, Result};
 
 const FORWARDED: &str = "x-forwarded-for";
+/// How the page that sends a request is related to this server.
+const SITE: &str = "sec-fetch-site";
 const AGENT_CHARACTERS_MAX: usize = 200;
 const METHODS: &str = "GET, POST, PUT, PATCH, DELETE";
 const HEADERS: &str = "authorization, content-type, idempotency-key, if-match, if-none-match, last-event-id, x-csrf-token, x-request-id, traceparent";
@@ -146,6 +148,14 @@ pub fn check_page(headers: &HeaderMap, allowed: &[String]) -> Result<()> {
         Code::Forbidden,
         format!("The origin {origin} is not allowed. Add it to limits.origins if the portal is yours."),
     ))
+}
+
+/// Whether a form comes from a page of another site. Browsers send both headers with a form; who sends neither is no browser.
+pub fn is_foreign_form(headers: &HeaderMap) -> bool {
+    match headers.get(SITE) {
+        Some(site) => site != "same-origin" && site != "none",
+        None => check_page(headers, &[]).is_err(),
+    }
 }
 
 /// The layer that lets the pages of listed origins read answers (CORS).
