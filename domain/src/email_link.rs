@@ -139,11 +139,14 @@ pub async fn request(tx: &mut Tx, user_id: &UserId, purpose: Purpose) -> Result<
     ask_for(tx, user_id, purpose, false).await
 }
 
-/// Informs the owner of an address that somebody tried to register with it. The mail verifies the address if that is still open,
-/// and otherwise sets a new password.
+/// Informs the owner of an address that somebody tried to register with it. The mail sets a new password. It does not verify the address:
+/// whoever registered it first may be somebody else, who must not keep an account that the owner verifies. Links that would do so end.
 pub async fn notify_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
-    let purpose = if owner.email_verified_at.is_some() { Purpose::ResetPassword } else { Purpose::VerifyEmail };
-    ask_for(tx, &owner.id, purpose, true).await
+    let link = ask_for(tx, &owner.id, Purpose::ResetPassword, true).await?;
+    if owner.email_verified_at.is_none() {
+        void(tx, &owner.id, Purpose::VerifyEmail).await?;
+    }
+    Ok(link)
 }
 
 async fn ask_for(tx: &mut Tx, user_id: &UserId, purpose: Purpose, registered_again: bool) -> Result<Option<EmailLink>> {
