@@ -11,11 +11,12 @@ use muniment_domain::offering;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
 use muniment_domain::step;
+use muniment_domain::user::Role;
 use serde_json::value::RawValue;
 use sqlx::types::Json;
 use world::{Database, Engine, Mining};
 
-use crate::installation::{Installation, Server, Terms, open_at};
+use crate::installation::{Installation, PASSWORD, Server, Terms, open_at};
 
 /// Attempts in one commit, and how often two such commits meet.
 const ATTEMPTS: usize = 300;
@@ -155,6 +156,25 @@ async fn a_higher_fee_waits_for_whoever_has_the_step() {
         bumps().await > 0
     })
     .await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_login_with_the_old_password_ends_with_the_change() {
+    let site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Quick, &[Terms::free(1)]).await;
+    let server = site.start().await;
+    let person = site.person(&server, "olga", Role::Operator).await;
+    // The change of the password is under way.
+    let db = open_at(&site.database.url(), Clock::System).await;
+    let mut held = db.begin().await.unwrap();
+    let changed = sql("update users set password_hash = 'another' where id = $1").bind(&person.id);
+    changed.execute(&mut held).await.unwrap();
+    let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    let change = async {
+        site.until("the login waits", async || site.count(waiting).await == 1).await;
+        held.commit(Point::Account).await.unwrap();
+    };
+    let (login, ()) = tokio::join!(server.log_in(&person.email, PASSWORD), change);
+    assert_eq!(login.problem(), (401, "invalid_credentials".to_owned()), "{login:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -184,6 +184,8 @@ pub async fn verify_second_factor(
 
 /// The person as they are now: a password that was changed, or an account that was disabled, while the old one was compared opens nothing.
 async fn unchanged(tx: &mut Tx, compared: &User) -> Result<User> {
+    // Who ends the sessions of this person waits for this one, or comes before it.
+    user::lock_row(tx, &compared.id).await?;
     let person = user::find(tx, &compared.id).await?;
     if person.password_hash == compared.password_hash && person.status == Status::Active {
         return Ok(person);

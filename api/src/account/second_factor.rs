@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::UserId;
 use muniment_domain::point::Point;
 use muniment_domain::second_factor::{self, SecondFactor};
-use muniment_domain::{Error, session};
+use muniment_domain::{Error, session, user};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -135,6 +135,8 @@ pub async fn confirm(
     let user_id = &principal.0.user_id;
     let attempt = Attempt::on_code(&app, user_id, &origin).await?;
     let mut tx = app.db.begin().await?;
+    // A login without it that is under way ends first, and then its session.
+    user::lock_row(&mut tx, user_id).await?;
     let factor = second_factor::find(&mut tx, user_id).await?.filter(|factor| factor.confirmed_at.is_none());
     let factor = factor.ok_or_else(|| {
         Problem::new(Code::InvalidState, "There is no second factor to confirm. Start with POST /v1/auth/mfa/totp.")
