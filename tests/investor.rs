@@ -221,6 +221,33 @@ on_both_databases! {
         }
         assert_eq!(fixture.sums_agree().await, 2);
     }
+
+    async fn a_suspension_takes_an_investor_out_of_the_pages_that_wait(database: Database) {
+        let fixture = PayoutFixture::with(database, 3, |site| site.config.engine("payout_page_holders", 3)).await;
+        let olga = fixture.site.person(&fixture.server, "olga", Role::Operator).await;
+        let id = fixture.calculated("direct_payout", "300.00").await;
+        fixture.submitted(&id).await;
+        let investor = fixture.site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(1))).await[0][0].clone();
+        let set = async |status: &str| fixture.site.write(&format!("update investors set kyc_status = '{status}' where id = '{investor}'")).await;
+        set("suspended").await;
+        let early = fixture.act("execute-early", &id, "execute").await;
+        assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "an entitlement that escaped the suspension is not paid");
+        assert!(early.text("/detail").contains(&investor), "{early:?}");
+        set("approved").await;
+        fixture.site.lanes("paused").await;
+        assert_eq!(fixture.act("execute", &id, "execute").await.status, 202);
+        let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "sanctions_hit" })).await;
+        assert_eq!(stopped.status, 200, "{stopped:?}");
+        fixture.site.lanes("active").await;
+        fixture.reaches(&id, "partially_completed").await;
+        for (_, holder, _, status, reason) in fixture.parts(&id).await {
+            let expected = if holder == wallet(1) { ("held", "kyc_required") } else { ("paid", "") };
+            assert_eq!((status.as_str(), reason.as_str()), expected);
+        }
+        assert_eq!((fixture.sums_agree().await, fixture.cents(wallet(1)).await), (2, 0));
+        let pages = fixture.site.rows("select status, error_code from operations where kind = 'payout' order by batch_index").await;
+        assert_eq!(pages, [["confirmed", ""], ["failed", "page_split"], ["confirmed", ""]]);
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -45,6 +45,19 @@ pub async fn calculated_of(
     .await
 }
 
+/// The entitlements of an investor in a distribution that are in an operation.
+pub async fn queued_of(
+    tx: &mut Tx,
+    distribution_id: &DistributionId,
+    investor_id: &InvestorId,
+) -> Result<Vec<Entitlement>> {
+    sql("select * from entitlements where distribution_id = $1 and investor_id = $2 and status = 'queued'
+         order by wallet_address")
+    .bind((distribution_id, investor_id))
+    .rows(tx)
+    .await
+}
+
 /// The entitlements of an operation, in the order of its lines.
 pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec<Entitlement>> {
     sql("select * from entitlements where operation_id = $1 order by line_index").bind(operation_id).rows(tx).await

@@ -12,8 +12,8 @@ use serde_json::json;
 
 pub use agreement::{Agreement, agreement};
 pub use list::{
-    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, report, totals,
-    totals_of, unpaid, unpaid_to, withheld,
+    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, queued_of, report,
+    totals, totals_of, unpaid, unpaid_to, withheld,
 };
 pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, reassign, set_paid, withhold};
@@ -139,6 +139,7 @@ pub async fn follow_wallet(tx: &mut Tx, offering_id: &OfferingId, old: Address, 
     let now = tx.now();
     let followed = sql("update entitlements set payee_address = $2, version = version + 1, updated_at = $3
         where payee_address = $1 and offering_id = $4 and status in :unpaid
+            and distribution_id not in (select id from distributions where offering_id = $4 and status = 'cancelled')
         returning *")
     .words(":unpaid", &Status::UNPAID)
     .bind((Hex(old), Hex(new), now, offering_id))

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::payout;
 use crate::payout::payee::Payees;
-use crate::payout::{approval as payout_approval, claim};
+use crate::payout::{approval as payout_approval, claim, split};
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -62,8 +62,8 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
     Ok(e)
 }
 
-/// Holds every payable entitlement of an investor whose identity is no longer approved. A distribution that is not calculated yet is locked
-/// too: its calculation then sees the new status.
+/// Holds every payable entitlement of an investor whose identity is no longer approved, also in a page that waits to be signed. A distribution
+/// that is not calculated yet is locked too: its calculation then sees the new status.
 pub async fn hold_all_of(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, note: &str) -> Result<()> {
     for id in distribution::about_to_pay(tx, investor_id).await? {
         let mut d = distribution::lock_row(tx, &id).await?;
@@ -74,6 +74,7 @@ pub async fn hold_all_of(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, 
         if !payable.is_empty() {
             revise(tx, &mut d, by, "an entitlement was held").await?;
         }
+        split::hold_waiting(tx, &id, investor_id, note).await?;
     }
     Ok(())
 }

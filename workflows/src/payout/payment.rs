@@ -17,6 +17,7 @@ use serde_json::{Value, json};
 
 use crate::engine::queue;
 use crate::payout::allowance::{self, PENDING};
+use crate::payout::payee::Payees;
 use crate::payout::shortfall::Shortfall;
 use crate::payout::{distribution as people, distributor as distributor_payout, payer, withheld};
 use crate::requester::Requester;
@@ -56,6 +57,9 @@ pub async fn due(tx: &mut Tx, id: &DistributionId) -> Result<(Distribution, Vec<
             "No entitlement of this distribution can be paid now. All of them are held.",
         ));
     }
+    // An entitlement that is released while its investor is suspended escapes the suspension.
+    let payees = Payees::of(tx, &list).await?.ignoring_freezes();
+    list.iter().filter(|e| e.net > 0).try_for_each(|e| payees.admit(&mut e.clone()))?;
     Ok((d, list))
 }
 

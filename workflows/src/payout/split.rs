@@ -12,10 +12,10 @@ use muniment_activities::token;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::{self, Entitlement, HoldReason, Move as Moved};
-use muniment_domain::id::{EntitlementId, OperationId};
+use muniment_domain::id::{DistributionId, EntitlementId, InvestorId, OperationId};
 use muniment_domain::operation::{self, Kind, NewOperation, Operation, Stage};
 use muniment_domain::point::Point;
-use muniment_domain::step::Step;
+use muniment_domain::step::{self, Step};
 use muniment_domain::{Error, Result, contract, lane, operation_item};
 
 use crate::engine::failure::Failure;
@@ -29,6 +29,7 @@ use crate::requester::Requester;
 #[derive(Clone, Debug)]
 struct Split {
     held: BTreeSet<usize>,
+    hold_reason: HoldReason,
     separate: BTreeSet<usize>,
     /// Whether the lines are the cause, and not the size. A part that was split because of its lines is not split again.
     by_lines: bool,
@@ -105,7 +106,9 @@ async fn plan(
 /// Splits a page that is too large in half. A half that is still too large is split again. A single line cannot be split.
 fn halve(op: &Operation, step: &Step, why: String) -> Option<Split> {
     let lines = splittable_page(op, step)?.lines.len();
-    (lines > 1).then(|| Split { held: BTreeSet::new(), separate: (lines / 2..lines).collect(), by_lines: false, why })
+    let separate = (lines / 2..lines).collect();
+    let hold_reason = HoldReason::Frozen;
+    (lines > 1).then(|| Split { held: BTreeSet::new(), hold_reason, separate, by_lines: false, why })
 }
 
 /// The page of a step, if it can be split.
@@ -125,6 +128,7 @@ impl FailingPayees {
         };
         Split {
             held: places(&self.frozen),
+            hold_reason: HoldReason::Frozen,
             separate: places(&self.named),
             by_lines: true,
             why: revert.sentence.clone(),
@@ -132,23 +136,51 @@ impl FailingPayees {
     }
 }
 
-/// Ends the page, holds the frozen payees and accepts the parts, in one commit.
+/// Takes an investor's lines out of the pages of a distribution that wait to be signed, and holds them: the identity is not approved any
+/// more. Of a page that is signed at the same moment one of the two is refused.
+pub async fn hold_waiting(tx: &mut Tx, id: &DistributionId, investor_id: &InvestorId, note: &str) -> Result<()> {
+    let queued = entitlement::queued_of(tx, id, investor_id).await?;
+    let pages: BTreeSet<&OperationId> = queued.iter().filter_map(|e| e.operation_id.as_ref()).collect();
+    for page in pages {
+        let op = operation::find(tx, page).await?;
+        let steps = step::of_operation(tx, page).await?;
+        let Some(step) = steps.iter().find(|step| splittable_page(&op, step).is_some()) else { continue };
+        let lines = entitlement::of_operation(tx, page).await?;
+        let is_theirs = |e: &Entitlement| queued.iter().any(|theirs| theirs.id == e.id);
+        let split = Split {
+            held: lines.iter().enumerate().filter(|(_, e)| is_theirs(e)).map(|(place, _)| place).collect(),
+            hold_reason: HoldReason::KycRequired,
+            separate: BTreeSet::new(),
+            by_lines: false,
+            why: note.to_owned(),
+        };
+        apply(tx, &op, step, split).await?;
+    }
+    Ok(())
+}
+
 async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
-    let mut op = op.clone();
     let mut tx = engine.db.begin().await?;
-    let d = distribution::lock_row(&mut tx, &op.subject()).await?;
-    let list = entitlement::of_operation(&mut tx, &op.id).await?;
+    apply(&mut tx, op, step, split).await?;
+    tx.commit(Point::Refuse).await
+}
+
+/// Ends the page, holds some of its payees and accepts the parts.
+async fn apply(tx: &mut Tx, op: &Operation, step: &Step, split: Split) -> Result<()> {
+    let mut op = op.clone();
+    let d = distribution::lock_row(tx, &op.subject()).await?;
+    let list = entitlement::of_operation(tx, &op.id).await?;
     let lines = direct::page_of(&step.calldata).map_or(0, |page| page.lines.len());
     if list.len() != lines {
         let why = format!("it has {lines} lines and {} entitlements", list.len());
         return Err(Error::Unreadable { what: "operation", id: op.id.into(), why });
     }
-    operation_item::release(&mut tx, &op.id).await?;
+    operation_item::release(tx, &op.id).await?;
     let (mut good, mut bad) = (Vec::new(), Vec::new());
     for (place, mut e) in list.into_iter().enumerate() {
         if split.held.contains(&place) {
-            let (reason, note) = (Some(HoldReason::Frozen), "its wallet is frozen");
-            entitlement::transition(&mut tx, &mut e, Moved::Hold, reason, "engine", note).await?;
+            let note = if split.hold_reason == HoldReason::Frozen { "its wallet is frozen" } else { &split.why };
+            entitlement::transition(tx, &mut e, Moved::Hold, Some(split.hold_reason), "engine", note).await?;
         } else if split.separate.contains(&place) {
             bad.push(e);
         } else {
@@ -157,13 +189,12 @@ async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Re
     }
     let mut parts = Vec::new();
     for part in [good, bad].into_iter().filter(|part| !part.is_empty()) {
-        parts.push(format!("{} ({} lines)", accept(&mut tx, &op, &d, &part, split.by_lines).await?, part.len()));
+        parts.push(format!("{} ({} lines)", accept(tx, &op, &d, &part, split.by_lines).await?, part.len()));
     }
     let into = if parts.is_empty() { "nothing".to_owned() } else { parts.join(" and ") };
     let message = format!("Split into {into}; {} held. The reason: {}", split.held.len(), split.why);
-    page::end_split(&mut tx, &mut op, message).await?;
-    payout::finish(&mut tx, d).await?;
-    tx.commit(Point::Refuse).await
+    page::end_split(tx, &mut op, message).await?;
+    payout::finish(tx, d).await.map(drop)
 }
 
 async fn accept(
