@@ -80,7 +80,16 @@ on_both_databases! {
         let fixture = PayoutFixture::new(database, 2).await;
         let (ada, id) = holder(&fixture.site, &fixture.server, 1).await;
         let distribution = fixture.calculated("direct_payout", "200.10").await;
+        // A cancelled distribution pays nobody.
+        let wrong = fixture.calculated("direct_payout", "150.00").await;
+        let cancel = fixture.server.post(&format!("/v1/distributions/{wrong}/cancel"), "cancel", json!({ "reason": "a mistake" })).await;
+        assert_eq!(cancel.status, 200, "{cancel:?}");
+        let year = fixture.chain_time().await[..4].to_owned();
+        let olga = fixture.site.person(&fixture.server, "olga", Role::Operator).await;
+        let reported = olga.get(&format!("/v1/reports/distributions?year={year}")).await;
+        assert_eq!((reported.body["lines"].as_array().unwrap().len(), reported.text("/totals/0/net")), (2, "200.10".to_owned()), "{reported:?}");
         let before = portfolio(&ada, &id).await;
+        assert_eq!(before.body["recent_distributions"].as_array().unwrap().len(), 1, "{before:?}");
         assert_eq!((before.text("/totals/distributions_net"), before.text("/recent_distributions/0/status")), ("0.00".into(), "calculated".into()));
         fixture.executed(&distribution).await;
         fixture.reaches(&distribution, "completed").await;

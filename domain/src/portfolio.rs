@@ -171,7 +171,7 @@ pub async fn recent(tx: &mut Tx, investor_id: &InvestorId, limit: i64) -> Result
     sql("select e.*, o.name as offering_name, d.kind, d.currency, d.payment_date
          from entitlements e join distributions d on d.id = e.distribution_id
              join offerings o on o.id = e.offering_id
-         where e.investor_id = $1 order by e.id desc limit $2")
+         where e.investor_id = $1 and d.status <> 'cancelled' order by e.id desc limit $2")
     .bind((investor_id, limit))
     .rows(tx)
     .await

@@ -179,7 +179,8 @@ impl Report for Distributions {
         let Some(after) = self.after.take() else { return Ok(None) };
         let lines = domain::page(tx, &self.filter, &after, PAGE).await?;
         self.after = lines.last().map(|line| line.distribution.id.clone());
-        for line in &lines {
+        // A cancelled distribution owes nothing.
+        for line in lines.iter().filter(|line| line.distribution.status != Status::Cancelled) {
             self.sums.entry(line.distribution.currency.clone()).or_default().add_all(&line.totals);
         }
         Ok(Some(lines.into_iter().map(line).collect()))
