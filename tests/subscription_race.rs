@@ -62,6 +62,24 @@ on_both_databases! {
         assert_eq!(fixture.reserved().await, "0.00");
     }
 
+    async fn a_refund_that_names_its_amount_does_not_cover_money_that_came_later(database: Database) {
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let id = fixture.committed("1500.00").await;
+        fixture.pay(&id, "1500.00", "bank-1").await;
+        fixture.act(&fixture.investor, &id, "cancel", json!({})).await;
+        fixture.pay(&id, "50.00", "bank-2").await;
+        let refund = async |amount: &str| {
+            fixture.act(&fixture.operator, &id, "refund", json!({ "amount": amount, "method": "bank_transfer", "external_reference": "back-1" })).await
+        };
+        for (amount, code) in [("1500.00", "below_minimum"), ("1550.01", "above_maximum")] {
+            assert_eq!(refund(amount).await.field(), (422, "/amount".to_owned(), code.to_owned()));
+        }
+        assert_eq!(fixture.api.count("payments where kind = 'refunded'").await, 0);
+        let refunded = refund("1550.00").await;
+        assert_eq!((refunded.status, refunded.text("/subscription/status")), (200, "refunded".to_owned()), "{refunded:?}");
+        assert_eq!(refund("1550.00").await.text("/id"), refunded.text("/id"));
+    }
+
     async fn a_cancelled_subscription_is_never_minted(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(6)]).await;
         let server = site.start().await;

@@ -54,6 +54,8 @@ pub struct Body {
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Refund {
+    /// The amount that was returned. It is refused unless it is all that was received. Without it, it is taken to be.
+    amount: Option<Amount>,
     method: PaymentMethod,
     #[schema(max_length = 140)]
     external_reference: String,
@@ -133,7 +135,7 @@ impl ChangeRequest for Refund {
     async fn accept(&self, _: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         let receipt = Receipt {
             kind: PaymentKind::Refunded,
-            amount: None,
+            amount: self.amount.map(|amount| amount.0),
             method: self.method,
             external_reference: self.external_reference.trim().to_owned(),
             received_at: self.refunded_at.map(|at| at.0),

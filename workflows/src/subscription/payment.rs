@@ -61,7 +61,7 @@ pub async fn refund(
     receipt: &Receipt,
     by: &Requester,
 ) -> Result<(Offering, Subscription, Payment)> {
-    let s = subscription::find(tx, &Scope::All, id).await?;
+    let (_, s) = subscription::lock_row(tx, &Scope::All, id).await?;
     if !matches!(s.status, Status::RefundPending | Status::Refunded) {
         return Err(s.illegal("refund"));
     }
@@ -70,8 +70,17 @@ pub async fn refund(
         Status::Refunded => recorded_refund(tx, &s, receipt).await?.unwrap_or(s.refunded_amount),
         _ => s.net_received(),
     };
+    match receipt.amount.map(Money::minor) {
+        Some(named) if named > amount => return Err(unlike(amount, "above_maximum")),
+        Some(named) if named < amount => return Err(unlike(amount, "below_minimum")),
+        _ => {}
+    }
     let whole = Receipt { kind: PaymentKind::Refunded, amount: Some(Money::from_minor(amount)), ..receipt.clone() };
     record(tx, id, &whole, by).await
+}
+
+fn unlike(amount: i64, code: &'static str) -> Error {
+    Error::field("/amount", code, format!("The whole refund is {}.", Money::from_minor(amount)))
 }
 
 /// The amount of this refund, if it was recorded before.
