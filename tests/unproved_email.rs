@@ -3,11 +3,14 @@
 use alloy::primitives::{B256, hex};
 use alloy::signers::SignerSync;
 use alloy::signers::local::PrivateKeySigner;
+use muniment_domain::clock::Clock;
+use muniment_domain::delivery;
+use muniment_domain::point::Point;
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{ApiFixture, OfferingFixture, PASSWORD, Person, Server, register, register_issuer};
+use crate::installation::{ApiFixture, OfferingFixture, PASSWORD, Person, Server, open_at, register, register_issuer};
 
 const ADA: &str = "ada@people.example";
 
@@ -61,7 +64,7 @@ on_both_databases! {
 
     async fn the_first_proof_by_a_reset_removes_what_was_planted(database: Database) {
         let api = ApiFixture::new(database).await;
-        let server = api.start().await;
+        let mut server = api.start().await;
         // An older release let an unproved address own things.
         let mallory = api.person(&server, "ada", Role::Investor).await;
         proves_a_wallet(&mallory).await;
@@ -70,6 +73,10 @@ on_both_databases! {
         let endpoint = json!({ "url": "https://portal.example/hooks", "event_types": ["*"] });
         let told = mallory.post("/v1/webhooks/endpoints", endpoint).await;
         assert_eq!(told.status, 201, "{told:?}");
+        let test = format!("/v1/webhooks/endpoints/{}/test", told.text("/id"));
+        assert!(mallory.post(&test, json!({})).await.status < 300);
+        let (deliveries, live) = ("webhook_deliveries", "webhook_deliveries where status in ('pending', 'delivering', 'retrying')");
+        api.until("it is to be told", async || api.count(deliveries).await > 0).await;
         api.write("update users set email_verified_at = null").await;
 
         let first = resets_the_password(&server, ADA, "", PASSWORD).await;
@@ -80,6 +87,7 @@ on_both_databases! {
         let me = ada.get("/v1/auth/me").await;
         assert_eq!((&me.body["email_verified"], &me.body["mfa"]["enabled"]), (&json!(true), &json!(false)));
 
+        assert_eq!(api.count(live).await, 0);
         // What the owner makes after the proof survives the next reset.
         proves_a_wallet(&ada).await;
         api.write("delete from email_links").await;
@@ -87,6 +95,16 @@ on_both_databases! {
         let again = server.log_in(ADA, "another horse battery staple").await;
         let ada = Person::of(&server, &again).await;
         assert_eq!(ada.get("/v1/investor/wallets").await.body["data"][0]["verified"], json!(true));
+
+        server.process.kill();
+        // One that was made while its endpoint ended is found, too.
+        api.write("update webhook_deliveries set status = 'pending', next_attempt_at = created_at").await;
+        let db = open_at(&api.database.url(), Clock::System).await;
+        let mut tx = db.begin().await.unwrap();
+        assert!(delivery::skip_ended(&mut tx).await.unwrap() > 0);
+        tx.commit(Point::Housekeeping).await.unwrap();
+        drop(db);
+        assert_eq!(api.count(live).await, 0);
     }
 
     async fn an_address_is_one_plain_mailbox(database: Database) {

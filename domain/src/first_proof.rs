@@ -6,7 +6,7 @@ use crate::sql::sql;
 use crate::user::User;
 use crate::wallet::{self, Wallet};
 use crate::webhook::{self, Endpoint};
-use crate::{Result, api_key, principal, second_factor, session, wallet_claim};
+use crate::{Result, api_key, delivery, principal, second_factor, session, wallet_claim};
 
 /// Removes the second factor, sessions, API keys, wallets and webhook endpoints of the account.
 pub async fn remove_unproved(tx: &mut Tx, user: &User) -> Result<()> {
@@ -21,6 +21,7 @@ pub async fn remove_unproved(tx: &mut Tx, user: &User) -> Result<()> {
         .await?;
     for endpoint in endpoints {
         webhook::delete(tx, &endpoint).await?;
+        delivery::skip_all(tx, &endpoint.id).await?;
     }
     let Some(investor_id) = principal::investor_of(tx, &user.id).await? else { return Ok(()) };
     for planted in wallet::of_investor(tx, &investor_id).await? {

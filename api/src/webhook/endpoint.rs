@@ -264,11 +264,14 @@ pub async fn change(
         }
         Some(Switch::Disabled) => {
             (endpoint.status, endpoint.disabled_reason) = (Status::Disabled, Some("disabled by its owner".to_owned()));
-            delivery::skip_all(&mut tx, &endpoint.id).await?;
         }
         None => {}
     }
     let endpoint = webhook::update(&mut tx, &endpoint).await?;
+    if endpoint.status == Status::Disabled {
+        // After the endpoint, whose lock comes first everywhere.
+        delivery::skip_all(&mut tx, &endpoint.id).await?;
+    }
     let answer = tagged(&app, &mut tx, endpoint).await?;
     tx.commit(Point::Account).await?;
     Ok(answer)

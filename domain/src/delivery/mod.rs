@@ -126,6 +126,17 @@ pub async fn skip_all(tx: &mut Tx, endpoint_id: &EndpointId) -> Result<u64> {
     .await
 }
 
+/// Ends the deliveries to endpoints that take none any more: an endpoint may end while a delivery to it is made.
+pub async fn skip_ended(tx: &mut Tx) -> Result<u64> {
+    let now = tx.now();
+    sql("update webhook_deliveries set status = 'skipped', next_attempt_at = null, updated_at = $1
+         where status in :live and endpoint_id in (select id from webhook_endpoints where status <> 'enabled')")
+    .words(":live", &Status::LIVE)
+    .bind(now)
+    .execute(tx)
+    .await
+}
+
 /// Endpoints with deliveries that are overdue by a few seconds, or with a recovery in progress.
 pub async fn overdue(tx: &mut Tx, seconds: i64, limit: i64) -> Result<Vec<EndpointId>> {
     let (now, late) = (tx.now(), tx.now() - Duration::seconds(seconds));

@@ -12,7 +12,7 @@ use crate::db::{Tx, expect_updated};
 use crate::id::{InvestorId, UserId};
 use crate::investor::Investor;
 use crate::sql::{sql, update_table};
-use crate::{Result, event, session};
+use crate::{Result, delivery, event, session};
 
 /// Replaces an erased name.
 pub const NOBODY: &str = "Erased";
@@ -56,6 +56,7 @@ pub async fn erase(tx: &mut Tx, i: &Investor) -> Result<()> {
         erase_user(tx, user_id, now).await?;
     }
     run(tx, &OF_INVESTOR, &i.id).await?;
+    delivery::skip_ended(tx).await?;
     forget_answers(tx, &i.id).await?;
     let rows = update_table("investors")
         .set("legal_name", NOBODY)

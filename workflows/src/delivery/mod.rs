@@ -104,6 +104,9 @@ async fn sweep(courier: &Courier, lanes: &Lanes, stop: &CancellationToken) {
 }
 
 async fn prune(courier: &Courier) -> Result<()> {
+    let mut tx = courier.db.begin().await?;
+    delivery::skip_ended(&mut tx).await?;
+    tx.commit(Point::Housekeeping).await?;
     loop {
         let mut tx = courier.db.begin().await?;
         let deleted = delivery::prune(&mut tx, PRUNED_MAX).await?;
