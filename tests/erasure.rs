@@ -63,9 +63,13 @@ on_both_databases! {
         for table in ["users", "investors", "wallet_challenges", "subscriptions", "webhook_endpoints", "idempotency_keys"] {
             assert!(tables.iter().any(|line| line.contains(&format!(" in {table}:"))), "{table} was not searched: {tables:?}");
         }
+        fixture.api.fanned_out().await;
+        assert!(fixture.api.count("webhook_deliveries").await > 0);
         let done = fixture.server.approve(&petra, &requested).await;
         assert_eq!(done.text("/status"), "executed", "{done:?}");
 
+        let live = "webhook_deliveries where status in ('pending', 'delivering', 'retrying')";
+        assert_eq!(fixture.api.count(live).await, 0, "nothing is left for an endpoint that ended");
         assert_eq!(tables_with(&fixture, &words).await, Vec::<String>::new());
         assert_eq!(ada.session_status().await, (401, "session_revoked".to_owned()));
         assert_eq!(ada.refresh().await.status, 401);
@@ -120,6 +124,10 @@ on_both_databases! {
         refusal_names("units of a token").await;
         let distribution = fixture.calculated("direct_payout", "300.00").await;
         refusal_names("an open payment, units of a token").await;
+        let theirs = format!("payee_address in (select address from wallets where investor_id = '{id}')");
+        fixture.site.write(&format!("update entitlements set investor_id = null where {theirs}")).await;
+        refusal_names("a payment to one of the wallets, units of a token").await;
+        fixture.site.write(&format!("update entitlements set investor_id = '{id}' where {theirs}")).await;
         fixture.site.lanes("paused").await;
         assert_eq!(fixture.site.freeze(&fixture.server, "freeze", 0).await.status, 202);
         refusal_names("an open payment, units of a token, an operation that is not finished").await;
@@ -128,5 +136,7 @@ on_both_databases! {
         let called_off = fixture.server.post(&format!("/v1/distributions/{distribution}/cancel"), "cancel", json!({ "reason": "a mistake" })).await;
         assert_eq!(called_off.status, 200, "{called_off:?}");
         refusal_names("units of a token").await;
+        fixture.site.write(&format!("update subscriptions set received_amount = amount + refunded_amount + 1 where investor_id = '{id}'")).await;
+        refusal_names("money above a subscription's amount, units of a token").await;
     }
 }

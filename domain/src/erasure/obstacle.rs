@@ -6,12 +6,23 @@ use crate::sql::sql;
 use crate::subscription::Status;
 use crate::{Result, entitlement};
 
-const IN_THE_WAY: [(&str, &str); 7] = [
+const IN_THE_WAY: [(&str, &str); 9] = [
     (
         "a subscription that has not ended",
         "select 1 from subscriptions where investor_id = $1 and status in :open",
     ),
     ("an open refund", "select 1 from subscriptions where investor_id = $1 and status = 'refund_pending'"),
+    (
+        "money above a subscription's amount",
+        "select 1 from subscriptions where investor_id = $1 and received_amount - refunded_amount > amount",
+    ),
+    (
+        "a payment to one of the wallets",
+        "select 1 from entitlements e join distributions d on d.id = e.distribution_id
+         join wallets w on w.address = e.payee_address
+         where w.investor_id = $1 and w.verified_at is not null and e.investor_id is null and e.status in :unpaid
+         and d.status <> 'cancelled'",
+    ),
     (
         "an open payment",
         "select 1 from entitlements e join distributions d on d.id = e.distribution_id where e.investor_id = $1
