@@ -96,6 +96,7 @@ mod portal;
 mod portfolio;
 mod queue_lost;
 mod reading_order;
+mod reclaim;
 mod reconcile;
 mod reconciliation;
 mod recover;

@@ -2,7 +2,7 @@
 
 use std::iter::repeat_n;
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use futures::future::{BoxFuture, FutureExt};
 use muniment_activities::chain::Chain;
 use muniment_activities::chain::receipt::Receipt;
@@ -50,9 +50,9 @@ struct Allowed {
 #[derive(Debug)]
 struct EscrowFunded;
 
-/// The rest of the escrow was returned to its funder.
+/// So many units, the rest of the escrow, were returned to its funder.
 #[derive(Debug)]
-struct EscrowReturned;
+struct EscrowReturned(U256);
 
 /// These lines of an operation were paid, or the distributor keeps them for their holders.
 #[derive(Debug)]
@@ -152,7 +152,7 @@ impl OperationKind for DistributorPayout {
             }
             reclaim::STEP => {
                 let returned = contract::cancel_effect(receipt, target, payload(op, "asset")?, data);
-                Ok(shown(returned.map(|_| EscrowReturned)))
+                Ok(shown(returned.map(EscrowReturned)))
             }
             _ => Err(damaged(op)),
         }
@@ -236,7 +236,7 @@ impl Effect for EscrowFunded {
 
 impl Effect for EscrowReturned {
     fn settle<'a>(&'a self, tx: &'a mut Tx, op: &'a Operation, at: Inclusion) -> BoxFuture<'a, Result<()>> {
-        reclaim::settle(tx, op, at.tx_hash).boxed()
+        reclaim::settle(tx, op, self.0, at.tx_hash).boxed()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Reclaiming an escrow: two people end a list early that cannot be finished. The distributor returns the unpaid pages' money to the payer,
 //! and the unpaid holders can be paid by a reissue. Amounts withheld for a holder stay in escrow to be claimed.
 
-use alloy_primitives::{Address, B256};
+use alloy_primitives::{Address, B256, U256};
 use muniment_activities::payout::distributor;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Scope};
-use muniment_domain::entitlement::{self, HoldReason};
+use muniment_domain::entitlement::{self, HoldReason, Status};
 use muniment_domain::id::{DistributionId, OperationId};
 use muniment_domain::operation::{self, Kind, Operation, Resolution};
 use muniment_domain::step::{self, Outcome, State, Step};
@@ -98,7 +98,7 @@ pub async fn request(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Operati
 }
 
 /// Resolves the failed operation when the return of the money is final. Its unpaid holders can be paid by a reissue.
-pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
+pub async fn settle(tx: &mut Tx, op: &Operation, returned: U256, tx_hash: B256) -> Result<()> {
     let d = distribution::lock_row(tx, &op.subject()).await?;
     let ended: OperationId = crate::engine::effect::payload(op, "ends")?;
     let mut ended = operation::find(tx, &ended).await?;
@@ -108,6 +108,7 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
     }
     if ended.needs_attention() {
         hold_doubtful(tx, &ended).await?;
+        hold_unless_returned(tx, &d, &ended, returned).await?;
         entitlement::fail(tx, &ended.id).await?;
         operation_item::release(tx, &ended.id).await?;
         ended.resolution = Some(Resolution::Abandoned);
@@ -119,6 +120,20 @@ pub async fn settle(tx: &mut Tx, op: &Operation, tx_hash: B256) -> Result<()> {
         event::write(tx, "operation.resolved", "operation", &ended.id, ended.version, data).await?;
     }
     payout::finish(tx, d).await
+}
+
+/// Holds all unpaid lines if another amount came back than they sum up to: some of them were paid on the chain, as after a restore, and the
+/// database does not know which.
+async fn hold_unless_returned(tx: &mut Tx, d: &Distribution, ended: &Operation, returned: U256) -> Result<()> {
+    let mut unpaid = entitlement::of_operation(tx, &ended.id).await?;
+    unpaid.retain(|e| e.status == Status::Queued);
+    let units: u128 = unpaid.iter().map(|e| d.units(e.net)).sum();
+    if U256::from(units) == returned {
+        return Ok(());
+    }
+    tracing::error!(operation.id = %ended.id, "{returned} units came back for unpaid lines of {units}: all of them are held");
+    let lines: Vec<_> = unpaid.iter().filter_map(|e| e.line_index).map(|line| (line, HoldReason::Operator)).collect();
+    entitlement::withhold(tx, &ended.id, &lines).await
 }
 
 /// Holds the lines of a page that was executed without its whole effect: who received the money is unknown, and a person must decide.
