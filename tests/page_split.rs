@@ -6,6 +6,7 @@ use alloy::primitives::{Address, Bytes};
 use muniment_activities::chain::simulate::Call;
 use muniment_activities::token;
 use muniment_domain::point::Point;
+use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 
@@ -65,6 +66,41 @@ on_both_databases! {
         assert_eq!(again.text("/batch_id"), batch, "the same key gets the same response");
         let more = server.mint("more", &site.offerings[0]).await;
         assert_eq!(more.problem(), (409, "nothing_to_mint".to_owned()));
+    }
+
+    async fn a_suspended_investor_is_left_out_of_a_page_that_waits(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(3)]).await;
+        let server = site.start().await;
+        let olga = site.person(&server, "olga", Role::Operator).await;
+        server.deploy("deploy", &site.offerings[0]).await;
+        site.settled().await;
+        site.lanes("paused").await;
+        assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
+        let [investor, subscription] = site.rows("select investor_id, id from subscriptions order by id").await.swap_remove(1).try_into().unwrap();
+        let stopped = olga.post(&format!("/v1/investors/{investor}/suspend"), json!({ "reason_code": "fraud" })).await;
+        assert_eq!(stopped.status, 200, "{stopped:?}");
+        resume_lanes(&site).await;
+        site.settled().await;
+        let pages = "select status, error_code from operations where kind = 'mint' order by batch_index";
+        assert_eq!(site.rows(pages).await, [["failed", "page_split"], ["confirmed", ""]]);
+        assert_eq!((minted(&site).await, server.get(&format!("/v1/subscriptions/{subscription}")).await.text("/status")), (2, "accepted".to_owned()));
+        assert_eq!(server.mint("again", &site.offerings[0]).await.problem(), (409, "nothing_to_mint".to_owned()));
+        // After the reinstatement another mint takes the subscription, whose page is taken out as a whole in the same way.
+        let set = async |status: &str| site.write(&format!("update investors set kyc_status = '{status}' where id = '{investor}'")).await;
+        for is_stopped in [true, false] {
+            set("approved").await;
+            site.lanes("paused").await;
+            assert_eq!(server.mint(&format!("later-{is_stopped}"), &site.offerings[0]).await.status, 202);
+            if is_stopped {
+                let path = format!("/v1/investors/{investor}/suspend");
+                assert_eq!(olga.post(&path, json!({ "reason_code": "fraud" })).await.status, 200);
+            }
+            resume_lanes(&site).await;
+            site.settled().await;
+            assert_eq!(minted(&site).await, if is_stopped { 2 } else { 3 });
+        }
+        let report = site.exactly_once().await;
+        assert_eq!((report.minted, report.attention), (2, 0));
     }
 
     async fn one_bad_page_of_fifty_fails_alone_and_is_minted_by_a_retry(database: Database) {

@@ -4,7 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_updated};
-use crate::id::{Id, OperationId};
+use crate::id::{Id, InvestorId, OperationId};
 use crate::rows::portions;
 use crate::sql::sql;
 use crate::{Code, Error, Result};
@@ -53,6 +53,15 @@ pub async fn of_operation(tx: &mut Tx, operation_id: &OperationId) -> Result<Vec
          order by subject_id")
     .bind(operation_id)
     .rows(tx)
+    .await
+}
+
+/// The unfinished operations with a subject of this type in a wallet of an investor.
+pub async fn operations_for(tx: &mut Tx, subject_type: &str, investor_id: &InvestorId) -> Result<Vec<OperationId>> {
+    sql("select distinct m.operation_id from operation_items m join wallets w on w.address = m.wallet_address
+         where w.investor_id = $1 and m.subject_type = $2 and m.live order by m.operation_id")
+    .bind((investor_id, subject_type))
+    .scalars(tx)
     .await
 }
 

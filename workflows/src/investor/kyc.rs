@@ -14,6 +14,7 @@ use crate::limits;
 use crate::payout::entitlement;
 use crate::requester::Requester;
 use crate::settings::Settings;
+use crate::token::split;
 
 /// After a rejection an investor waits this long before the next submission.
 const REJECTED_DAYS: i64 = 30;
@@ -152,7 +153,13 @@ pub async fn on_timer(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<Da
             &DecisionReason { decided_by: &by.actor, ..DecisionReason::default() },
         )
         .await?;
-        entitlement::hold_all_of(tx, &i.id, &by, "the approval of the identity has expired").await?;
+        approval_ended(tx, &i.id, &by, "the approval of the identity has expired").await?;
     }
     Ok(ends_at(&i))
+}
+
+/// Stops what an investor whose identity is not approved any more would receive: payments are held, and mints leave the investor out.
+pub async fn approval_ended(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, note: &str) -> Result<()> {
+    entitlement::hold_all_of(tx, investor_id, by, note).await?;
+    split::leave_out(tx, investor_id, note).await
 }

@@ -4,7 +4,7 @@
 //!    data. Each move of the status (`muniment_domain::investor::state`) adds one row to `kyc_decisions`, which never change, and one
 //!    event.
 //! 2. **End of an approval.** An approval expires by a timer. The commit that ends it for any reason holds the investor's unpaid
-//!    entitlements (`payout::entitlement::hold_all_of`). A calculation at the same moment locks the same distribution, so one of the two
+//!    entitlements and leaves the investor out of mints that wait (`kyc::approval_ended`). A calculation at the same moment locks the same distribution, so one of the two
 //!    sees the other.
 //! 3. **Suspension.** It suggests freezes and makes none: a freeze is an operation of a token.
 //! 4. **Wallets.** Claiming an address takes it from nobody. It belongs to the investor who signs the platform's text with its key

@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::approval_request::About;
 use crate::engine::timer;
-use crate::investor::kyc::ends_at;
-use crate::payout::entitlement;
+use crate::investor::kyc::{approval_ended, ends_at};
 use crate::requester::Requester;
 
 /// A request to end a suspension.
@@ -28,7 +27,7 @@ pub struct Reinstate {
     pub screening: Option<Screening>,
 }
 
-/// Suspends an investor, and holds every entitlement that could be paid now.
+/// Suspends an investor, who receives nothing more that is not signed yet.
 pub async fn suspend(
     tx: &mut Tx,
     investor_id: &InvestorId,
@@ -42,7 +41,7 @@ pub async fn suspend(
         DecisionReason { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
     kyc::transition(tx, &mut i, Move::Suspend, &decided).await?;
     timer::set(tx, &i.id, None).await?;
-    entitlement::hold_all_of(tx, &i.id, by, "the investor is suspended").await?;
+    approval_ended(tx, &i.id, by, "the investor is suspended").await?;
     Ok(i)
 }
 

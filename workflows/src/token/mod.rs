@@ -40,7 +40,7 @@ pub mod deploy;
 mod kind;
 pub mod mint;
 pub mod mint_list;
-mod split;
+pub mod split;
 pub mod view;
 
 pub use kind::{DeployToken, Mint};

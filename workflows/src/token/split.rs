@@ -11,11 +11,12 @@ use muniment_activities::revert::Revert;
 use muniment_activities::token;
 use muniment_activities::token::mint::MintPage;
 use muniment_domain::db::Tx;
+use muniment_domain::id::InvestorId;
 use muniment_domain::operation::{self, NewOperation, NewStep, Operation, Stage};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
-use muniment_domain::step::Step;
-use muniment_domain::{Result, contract};
+use muniment_domain::step::{self, Step};
+use muniment_domain::{Result, contract, wallet};
 use serde_json::{Value, json};
 
 use crate::engine::effect;
@@ -57,7 +58,7 @@ async fn plan(
     call: &Call,
     revert: &Revert,
 ) -> Result<Option<Split>, Failure> {
-    if step.name != "mintPage" || !page::may_split(op, step) || op.payload.0["page"].is_null() || page::is_part(op) {
+    if !is_splittable(op, step) || page::is_part(op) {
         return Ok(None);
     }
     let page: MintPage = effect::payload(op, "page")?;
@@ -82,38 +83,78 @@ async fn plan(
     Ok(None)
 }
 
-/// Ends the page and accepts its halves in one commit. The items move with their lines, so that no subscription is in two operations.
-async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
-    let mut op = op.clone();
-    let mut tx = engine.db.begin().await?;
-    let items = operation_item::of_operation(&mut tx, &op.id).await?;
-    operation_item::release(&mut tx, &op.id).await?;
-    // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
-    let number = contract::reserve_op_numbers(&mut tx, op.chain_id, step.target.0, 2).await?;
-    let place = match &op.batch_id {
-        Some(batch_id) => operation::last_of_batch(&mut tx, batch_id).await?,
-        None => op.batch_index,
-    };
-    let mut halves = Vec::with_capacity(2);
-    for (offset, lines) in (0i64..).zip([split.good, split.bad]) {
-        let own: Vec<Item> =
-            items.iter().filter(|i| lines.iter().any(|l| l.holder() == i.wallet_address.0)).cloned().collect();
-        let page = MintPage { op_id: (number + offset).cast_unsigned(), lines, ..split.page.clone() };
-        let count = page.lines.len();
-        let half = insert_half(&mut tx, &op, step, &page, place + 1 + offset, &own).await?;
-        halves.push(format!("{} ({count} lines)", half.id));
+fn is_splittable(op: &Operation, step: &Step) -> bool {
+    step.name == "mintPage" && page::may_split(op, step) && !op.payload.0["page"].is_null()
+}
+
+/// Takes an investor's lines out of the pages that wait to be signed, because the identity is not approved any more. The subscriptions stay
+/// accepted. Of a page that is signed at the same moment one of the two is refused.
+pub async fn leave_out(tx: &mut Tx, investor_id: &InvestorId, why: &str) -> Result<()> {
+    let wallets = wallet::of_investor(tx, investor_id).await?;
+    for id in operation_item::operations_for(tx, "subscription", investor_id).await? {
+        let op = operation::find(tx, &id).await?;
+        let steps = step::of_operation(tx, &id).await?;
+        let Some(step) = steps.iter().find(|step| is_splittable(&op, step)) else { continue };
+        let page: MintPage = effect::payload(&op, "page")?;
+        let stays = |line: &&Line| !wallets.iter().any(|wallet| wallet.address.0 == line.holder());
+        let rest: Vec<Line> = page.lines.iter().filter(stays).copied().collect();
+        let parts = if rest.is_empty() { Vec::new() } else { vec![rest] };
+        // The rest may still have lines that the contract refuses.
+        apply(tx, &op, step, &page, parts, op.payload.0["split_from"].clone(), why).await?;
     }
-    let message = format!("Split into {}. The reason: {}", halves.join(" and "), split.why);
-    op.live_key = None;
-    page::end_split(&mut tx, &mut op, message).await?;
+    Ok(())
+}
+
+async fn write(engine: &Engine, op: &Operation, step: &Step, split: Split) -> Result<()> {
+    let Split { page, good, bad, why } = split;
+    let mut tx = engine.db.begin().await?;
+    apply(&mut tx, op, step, &page, vec![good, bad], json!(op.id), &why).await?;
     tx.commit(Point::Refuse).await
 }
 
-async fn insert_half(
+/// Ends the page and accepts its parts. The items move with their lines, so that no subscription is in two operations.
+async fn apply(
     tx: &mut Tx,
     op: &Operation,
     step: &Step,
     page: &MintPage,
+    parts: Vec<Vec<Line>>,
+    split_from: Value,
+    why: &str,
+) -> Result<()> {
+    let mut op = op.clone();
+    let items = operation_item::of_operation(tx, &op.id).await?;
+    operation_item::release(tx, &op.id).await?;
+    // This locks the row of the contract, so that two pages of a batch do not get the same place in it.
+    let count = i64::try_from(parts.len()).unwrap_or(i64::MAX);
+    let number = contract::reserve_op_numbers(tx, op.chain_id, step.target.0, count).await?;
+    let place = match &op.batch_id {
+        Some(batch_id) => operation::last_of_batch(tx, batch_id).await?,
+        None => op.batch_index,
+    };
+    let mut payload = op.payload.0.clone();
+    payload["split_from"] = split_from;
+    let mut accepted = Vec::with_capacity(parts.len());
+    for (offset, lines) in (0i64..).zip(parts) {
+        let own: Vec<Item> =
+            items.iter().filter(|i| lines.iter().any(|l| l.holder() == i.wallet_address.0)).cloned().collect();
+        let page = MintPage { op_id: (number + offset).cast_unsigned(), lines, ..page.clone() };
+        payload["page"] = json!(page);
+        let part = insert_part(tx, &op, step, &page, payload.clone(), place + 1 + offset, &own).await?;
+        accepted.push(format!("{} ({} lines)", part.id, page.lines.len()));
+    }
+    let into = if accepted.is_empty() { "nothing".to_owned() } else { accepted.join(" and ") };
+    let message = format!("Split into {into}. The reason: {why}");
+    op.live_key = None;
+    page::end_split(tx, &mut op, message).await
+}
+
+async fn insert_part(
+    tx: &mut Tx,
+    op: &Operation,
+    step: &Step,
+    page: &MintPage,
+    payload: Value,
     place: i64,
     items: &[Item],
 ) -> Result<Operation> {
@@ -133,7 +174,7 @@ async fn insert_half(
         batch: op.batch_id.clone().map(|batch_id| (batch_id, place)),
         chain_id: op.chain_id,
         lane_id: None,
-        payload: payload(op, page),
+        payload,
         live_key: None,
         requested_by: op.requested_by.clone(),
         request_id: op.request_id.clone(),
@@ -144,12 +185,4 @@ async fn insert_half(
     operation_item::insert(tx, &half.id, "subscription", items).await?;
     queue::first_wake(tx, &half).await?;
     Ok(half)
-}
-
-/// The payload of the original operation, with the half's page and the original's id.
-fn payload(op: &Operation, page: &MintPage) -> Value {
-    let mut payload = op.payload.0.clone();
-    payload["page"] = json!(page);
-    payload["split_from"] = json!(op.id);
-    payload
 }
