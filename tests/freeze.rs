@@ -120,6 +120,32 @@ on_both_databases! {
         assert_eq!((site.exactly_once().await.attention, site.count("operation_items where live").await), (0, 0));
     }
 
+    async fn a_freeze_comes_after_an_unfreeze_that_may_still_be_included(database: Database) {
+        let site = Installation::with_signers(database, Mining::Quick, &[Terms::free(1)], 2).await;
+        let server = site.start().await;
+        let token = site.minted(&server).await;
+        let second = site.second_person(&server).await;
+        assert_eq!(site.freeze(&server, "first", 0).await.status, 202);
+        site.settled().await;
+        site.stop_blocks().await;
+        let about = site.about(json!({ "address": wallet(0).to_checksum(None) }));
+        let stuck = server.request_and_approve(&second, "/blockchain/unfreeze", "unfreeze", about).await.text("/id");
+        let signed = format!("operation_steps where operation_id = '{stuck}' and state = 'signed'");
+        site.until("it is signed", async || site.count(&signed).await == 1).await;
+        let dead = "status = 'dead_letter', error_stage = 'tracking', error_code = 'stuck', error_message = 'a test', failed_at = updated_at";
+        site.write(&format!("update operations set {dead}, version = version + 1 where id = '{stuck}'")).await;
+        let urgent = site.freeze(&server, "urgent", 0).await;
+        assert_eq!(urgent.status, 202, "{urgent:?}");
+        let lanes = format!("select lane_id from operations where id in ('{stuck}', '{}')", urgent.text("/id"));
+        let lanes = site.rows(&lanes).await.concat();
+        assert!(!lanes[0].is_empty() && lanes[0] == lanes[1], "the nonces decide the order: {lanes:?}");
+        let shown = server.get(&format!("/blockchain/operations/{stuck}")).await;
+        assert_eq!(shown.text("/suggested_action/action"), "cancel", "{shown:?}");
+        site.resume_blocks().await;
+        site.settled().await;
+        assert!(site.is_frozen(token, wallet(0)).await);
+    }
+
     async fn whoever_sees_a_freeze_confirmed_sees_it_in_the_next_read(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let server = site.start().await;

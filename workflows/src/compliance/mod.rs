@@ -108,6 +108,8 @@ async fn accept(
         calldata: calldata.to_vec(),
         op_number: call.operation_number().map(u64::cast_signed),
     };
+    let takes_over = row.rules.contains(&Rule::OnlyFailedOperations);
+    let lane_id = if takes_over { takeover::lane_behind(tx, context, &request.subjects()).await? } else { None };
     let new = NewOperation {
         kind: row.kind,
         subject_type,
@@ -115,7 +117,7 @@ async fn accept(
         offering_id: Some(context.offering.id.clone()),
         batch,
         chain_id: context.offering.chain_id,
-        lane_id: None,
+        lane_id,
         payload: call.payload(&request.cause())?,
         live_key: None,
         requested_by: by.actor.clone(),
@@ -124,7 +126,7 @@ async fn accept(
         steps: vec![step],
     };
     let op = operation::insert(tx, new).await?;
-    if row.rules.contains(&Rule::OnlyFailedOperations) {
+    if takes_over {
         takeover::take_over(tx, context, &request.subjects(), &op).await?;
     }
     context.insert_items(tx, &op.id, &request.subjects()).await?;

@@ -2,11 +2,38 @@
 
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
-use muniment_domain::operation::{self, Operation};
+use muniment_domain::id::LaneId;
+use muniment_domain::lane::{self, Mode};
+use muniment_domain::operation::{self, Kind, Operation};
+use muniment_domain::step::{self, State, Step};
 use serde_json::json;
 use sqlx::types::Json;
 
 use super::context::{Subject, TokenContext};
+
+/// The lane that must sign the operation: that of a failed unfreeze or unpause whose transaction may still be included. It has the lower nonce
+/// there, so it comes first. A lane that signs nothing now would only delay the operation.
+pub async fn lane_behind(tx: &mut Tx, context: &TokenContext, subjects: &[Subject]) -> Result<Option<LaneId>> {
+    for subject in subjects {
+        let Some(id) = context.unfinished_operation(tx, *subject).await? else { continue };
+        let failed = operation::find(tx, &id).await?;
+        if !failed.needs_attention() || !matches!(failed.kind, Kind::Unfreeze | Kind::Unpause) {
+            continue;
+        }
+        let Some(lane_id) = step::of_operation(tx, &id).await?.into_iter().find(is_open).and_then(|step| step.lane_id)
+        else {
+            continue;
+        };
+        if lane::find(tx, &lane_id).await?.mode == Mode::Active {
+            return Ok(Some(lane_id));
+        }
+    }
+    Ok(None)
+}
+
+fn is_open(step: &Step) -> bool {
+    matches!(step.state, State::Signed | State::Included)
+}
 
 /// Takes the subjects from operations that failed. From then on `operator::retry` refuses them: a retried unfreeze would undo the freeze.
 pub async fn take_over(tx: &mut Tx, context: &TokenContext, subjects: &[Subject], by: &Operation) -> Result<()> {
@@ -17,11 +44,13 @@ pub async fn take_over(tx: &mut Tx, context: &TokenContext, subjects: &[Subject]
         if !failed.needs_attention() {
             continue;
         }
+        let is_open = step::of_operation(tx, &id).await?.iter().any(is_open);
+        let (action, then) = if is_open { ("cancel", "Cancel its nonce") } else { ("abandon", "Abandon it") };
         let why = format!(
-            "The {} {} took its subject over, so it can no longer be retried. Abandon it, and request it again if it is still wanted.",
+            "The {} {} took its subject over, so it can no longer be retried. {then}, and request it again if it is still wanted.",
             by.kind, by.id
         );
-        failed.suggested_action = Some(Json(json!({ "action": "abandon", "why": why })));
+        failed.suggested_action = Some(Json(json!({ "action": action, "why": why })));
         // The new version ends a retry that was decided meanwhile.
         operation::save(tx, &mut failed).await?;
         context.release_item(tx, &id, *subject).await?;
