@@ -47,6 +47,13 @@ on_both_databases! {
         let server = site.start().await;
         let admins = rewound(&site, &server).await;
         accept(&site, &admins).await;
+        let signed = "operation_steps where state = 'signed'";
+        site.until("they are to be sent", async || site.count(signed).await == 2).await;
+        for id in site.rows("select id from operations").await.concat() {
+            let cancel = json!({ "mode": "noop", "reason": "a test" });
+            let refused = server.post(&format!("/blockchain/operations/{id}/cancel"), &format!("cancel-{id}"), cancel).await;
+            assert_eq!(refused.problem(), (409, "invalid_state".to_owned()), "what counts as done must come: {refused:?}");
+        }
         let again = "operations where status = 'confirmed' and blocked_reason is null";
         site.mined_until("both are final again", async || site.count(again).await == 2).await;
         let report = site.exactly_once().await;

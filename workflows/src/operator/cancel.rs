@@ -140,6 +140,10 @@ pub async fn cancel_nonce(engine: &Engine, operation_id: &OperationId, actor: &s
 /// The newest attempt of the step whose nonce is open.
 async fn open_attempt(tx: &mut Tx, operation_id: &OperationId) -> Result<(Operation, Attempt)> {
     let op = operation::find(tx, operation_id).await?;
+    // A confirmed operation may be sent again after the chain's history was replaced. Its effect counts, and must come.
+    if op.status != Status::Submitted && !op.needs_attention() {
+        return Err(op.illegal("The operation has no open signed transaction to cancel."));
+    }
     let steps = step::of_operation(tx, &op.id).await?;
     let own = attempt::of_operation(tx, &op.id).await?;
     let signed = steps.iter().find(|s| s.state == State::Signed);
