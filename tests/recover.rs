@@ -6,10 +6,10 @@ use world::{Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, Server, Terms, wallet};
 
-const PATH: &str = "/blockchain/recover";
-const NEW: Address = Address::repeat_byte(0x5e);
+pub const PATH: &str = "/blockchain/recover";
+pub const NEW: Address = Address::repeat_byte(0x5e);
 
-async fn recovery(site: &Installation, offering: &str, new: Address) -> Value {
+pub async fn recovery(site: &Installation, offering: &str, new: Address) -> Value {
     let owner = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(0))).await;
     json!({ "offering_id": offering, "investor_id": owner[0][0], "lost_address": wallet(0).to_checksum(None),
         "new_address": new.to_checksum(None), "evidence_document_sha256": "cd".repeat(32) })

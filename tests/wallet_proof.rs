@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
 use crate::installation::{Answer, ApiFixture, Installation, Person, SubscriptionFixture, Terms, wallet};
+use crate::recover::{NEW, PATH, recovery};
 
 const WALLETS: &str = "/v1/investor/wallets";
 
@@ -43,6 +44,21 @@ fn refused(code: &str) -> (u16, String, String) {
 }
 
 on_both_databases! {
+    async fn an_own_claim_is_reserved_for_a_recovery_to_it(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        site.minted(&server).await;
+        let owned = format!("investor_id, '{NEW:#x}', created_at from wallets where address = '{:#x}'", wallet(0));
+        site.write(&format!("insert into wallets (id, investor_id, address, created_at) select 'wal_1', {owned}")).await;
+        site.lanes("paused").await;
+        server.request_and_approve(&second, PATH, "recover", recovery(&site, &site.offerings[0], NEW).await).await;
+        assert_eq!(site.count("wallets where id = 'wal_1' and reserved_by is not null").await, 1);
+        site.lanes("active").await;
+        site.settled().await;
+        assert_eq!(site.count("wallets where id = 'wal_1' and verified_at is not null").await, 1);
+    }
+
     async fn a_wallet_is_proved_once_by_its_signature(database: Database) {
         let mut api = ApiFixture::new(database).await;
         api.set("auth", "public_url", "\"https://portal.example/app\"");

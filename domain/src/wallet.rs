@@ -86,8 +86,10 @@ pub async fn reserve(
         .push(
             " on conflict (address) do update set investor_id = excluded.investor_id,
                     reserved_by = excluded.reserved_by
-                where wallets.verified_at is null and wallets.reserved_by in (select id from operations
-                    where resolution = 'abandoned')",
+                where wallets.verified_at is null and (wallets.reserved_by in (select id from operations
+                        where resolution = 'abandoned')
+                    or wallets.reserved_by is null and wallets.retired_at is null
+                        and wallets.investor_id = excluded.investor_id)",
         )
         .execute(tx)
         .await?;
