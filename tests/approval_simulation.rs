@@ -51,6 +51,22 @@ async fn forced(site: &Installation, server: &Server) -> Answer {
 }
 
 on_both_databases! {
+    async fn an_unfreeze_shows_that_the_address_was_frozen_again_since(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        site.minted(&server).await;
+        site.freeze(&server, "freeze", 0).await;
+        site.settled().await;
+        let about = site.about(json!({ "address": wallet(0).to_checksum(None) }));
+        let requested = server.post("/blockchain/unfreeze", "unfreeze", about).await;
+        assert_eq!(simulated(&second, &requested).await.body["changes"], json!([]));
+        assert_eq!(site.freeze(&server, "again", 0).await.status, 202);
+        site.settled().await;
+        let changes = simulated(&second, &requested).await.body["changes"].clone();
+        assert_eq!((changes.as_array().unwrap().len(), &changes[0]["what"]), (1, &json!("wallet.frozen")), "{changes}");
+    }
+
     async fn a_forced_transfer_shows_the_balances_that_it_then_makes(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::locked(2)]).await;
         let server = site.start().await;

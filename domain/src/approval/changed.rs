@@ -11,6 +11,7 @@ use crate::column::Hex;
 use crate::db::Tx;
 use crate::id::OfferingId;
 use crate::sql::sql;
+use crate::wallet;
 
 /// The changes that are named.
 const CHANGES_MAX: usize = 20;
@@ -39,7 +40,13 @@ pub async fn changes(tx: &mut Tx, a: &Approval, accounts: &[Address]) -> Result<
 }
 
 async fn events(tx: &mut Tx, a: &Approval) -> Result<Vec<Change>> {
-    let subjects = [Some(a.subject_id.as_str()), a.offering_id.as_deref()];
+    // The events of a known wallet have its id.
+    let wallet = match a.subject_id.parse::<Address>() {
+        Ok(address) => wallet::find(tx, address).await?,
+        Err(_) => None,
+    };
+    let wallet_id = wallet.as_ref().map(|wallet| wallet.id.as_str());
+    let subjects = [Some(a.subject_id.as_str()), a.offering_id.as_deref(), wallet_id];
     let rows = sql("select type, created_at from events where subject_id in (")
         .list(subjects.into_iter().flatten())
         .with(") and created_at > ", a.created_at)
