@@ -176,6 +176,8 @@ on_both_databases! {
         assert_eq!(decide(&olga, &id, approval()).await.status, 200);
         let reason = json!({ "reason": "a namesake", "evidence_sha256": evidence() });
         assert_eq!(olga.post(&back, reason.clone()).await.problem(), (409, "invalid_state".to_owned()));
+        let first = olga.post(&stop, json!({ "reason_code": "operator" })).await;
+        assert_eq!((first.status, first.text("/sanctions/status")), (200, "clear".into()), "{first:?}");
         let stopped = olga.post(&stop, hit).await;
         assert_eq!((stopped.status, stopped.text("/kyc/status"), stopped.text("/sanctions/status")), (200, "suspended".into(), "hit".into()), "{stopped:?}");
         assert_eq!(ada.post("/v1/investor/kyc", identity()).await.problem(), (409, "invalid_state".to_owned()));
@@ -197,7 +199,7 @@ on_both_databases! {
         let decisions = shown.body["decisions"].as_array().unwrap().iter();
         let papers: Vec<_> = decisions.filter_map(|one| one["evidence_sha256"].as_str()).collect();
         assert!(papers.len() >= 2 && papers.iter().all(|paper| *paper == evidence()), "{shown:?}");
-        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 2);
+        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 3);
         assert_eq!(api.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 

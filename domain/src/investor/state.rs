@@ -62,7 +62,8 @@ impl Status {
             (Pending | InReview, Move::NeedsInformation) => Some(NeedsInformation),
             (Rejected, Move::Reset) => Some(NotStarted),
             (Approved, Move::Expire) => Some(Expired),
-            (Approved | Expired, Move::Suspend) => Some(Suspended),
+            // Again, because a screening can have a hit after another cause.
+            (Approved | Expired | Suspended, Move::Suspend) => Some(Suspended),
             _ => None,
         }
     }

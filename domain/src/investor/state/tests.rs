@@ -24,6 +24,7 @@ fn the_state_table_allows_exactly_these_moves() {
         (S::Rejected, M::Reset, S::NotStarted),
         (S::Expired, M::Submit, S::Pending),
         (S::Expired, M::Suspend, S::Suspended),
+        (S::Suspended, M::Suspend, S::Suspended),
         (S::Suspended, M::Reinstate, S::Approved),
     ];
     assert_eq!(allowed, wanted);
