@@ -63,6 +63,8 @@ pub async fn change(
     }
     let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
     let mut tx = app.db.begin().await?;
+    // Before the counters, as a login does.
+    user::lock_row(&mut tx, &user.id).await?;
     attempt.succeeded(&mut tx).await?;
     email_link::void(&mut tx, &user.id, Purpose::ResetPassword).await?;
     user::update(&mut tx, &User { password_hash: Some(hash), ..user }, "user.password_changed").await?;
