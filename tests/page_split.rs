@@ -4,6 +4,7 @@ use std::os::unix::process::ExitStatusExt;
 
 use alloy::primitives::{Address, Bytes};
 use muniment_activities::chain::simulate::Call;
+use muniment_activities::contract::registry::Roles;
 use muniment_activities::token;
 use muniment_domain::point::Point;
 use muniment_domain::user::Role;
@@ -101,6 +102,23 @@ on_both_databases! {
         }
         let report = site.exactly_once().await;
         assert_eq!((report.minted, report.attention), (2, 0));
+    }
+
+    async fn a_refused_page_is_not_retried_for_an_investor_who_is_not_approved(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
+        let server = site.start().await;
+        let mint = site.mint_refused(&server, 0).await;
+        site.set_roles(Roles::ALL).await;
+        let investor = site.rows("select investor_id from subscriptions order by id").await[0][0].clone();
+        let set = async |status: &str| site.write(&format!("update investors set kyc_status = '{status}' where id = '{investor}'")).await;
+        set("suspended").await;
+        let refused = server.retry("early", &mint).await;
+        assert_eq!(refused.problem(), (409, "invalid_state".to_owned()), "{refused:?}");
+        assert!(refused.text("/detail").contains(&investor), "{refused:?}");
+        set("approved").await;
+        assert_eq!(server.retry("late", &mint).await.status, 202);
+        site.settled().await;
+        assert_eq!(minted(&site).await, 2);
     }
 
     async fn one_bad_page_of_fifty_fails_alone_and_is_minted_by_a_retry(database: Database) {

@@ -137,6 +137,15 @@ pub async fn find(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<Sub
     listed(tx, scope, id).await.map(|row| row.subscription)
 }
 
+/// The offerings with an accepted subscription of an investor.
+pub async fn offerings_to_mint(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<OfferingId>> {
+    sql("select distinct offering_id from subscriptions where investor_id = $1 and status = 'accepted'
+         order by offering_id")
+    .bind(investor_id)
+    .scalars(tx)
+    .await
+}
+
 /// One subscription and its offering, which is locked until the commit. Moves of subscriptions of one offering happen one after the other.
 pub async fn lock_row(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<(Offering, Subscription)> {
     let seen = find(tx, scope, id).await?;

@@ -1,13 +1,15 @@
 //! Identity checks (KYC): the investor submits a case, a reviewer decides it, and an approval expires. An approval allows acceptance, mint
 //! and payout. The end of an approval holds the investor's entitlements in the same commit.
 
+use alloy_primitives::Address;
 use chrono::{DateTime, Duration, Months, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id::{InvestorId, KycCaseId};
 use muniment_domain::investor::{self, Accreditation, AccreditationDecision, Investor, Level, Move, Screening, Status};
 use muniment_domain::kyc::{self, DecisionReason, NewCase};
+use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::policy::Limits;
-use muniment_domain::{Code, Error, Result, country};
+use muniment_domain::{Code, Error, Result, country, offering, operation_item, subscription};
 
 use crate::engine::timer;
 use crate::limits;
@@ -145,6 +147,7 @@ pub fn ends_at(i: &Investor) -> Option<DateTime<Utc>> {
 pub async fn on_timer(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<DateTime<Utc>>> {
     let mut i = investor::find(tx, investor_id).await?;
     if ends_at(&i).is_some_and(|end| end <= tx.now()) {
+        await_mints(tx, investor_id).await?;
         let by = Requester { actor: "engine".to_owned(), request_id: None, idempotency_key: None };
         kyc::transition(
             tx,
@@ -158,8 +161,33 @@ pub async fn on_timer(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<Da
     Ok(ends_at(&i))
 }
 
+/// Waits for mints that are being accepted and have read the identity. Later ones see its new status.
+pub async fn await_mints(tx: &mut Tx, investor_id: &InvestorId) -> Result<()> {
+    for offering_id in subscription::offerings_to_mint(tx, investor_id).await? {
+        offering::lock_row(tx, &offering_id).await?;
+    }
+    Ok(())
+}
+
 /// Stops what an investor whose identity is not approved any more would receive: payments are held, and mints leave the investor out.
 pub async fn approval_ended(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, note: &str) -> Result<()> {
     entitlement::hold_all_of(tx, investor_id, by, note).await?;
     split::leave_out(tx, investor_id, note).await
+}
+
+/// Refuses a page with a holder whose identity is not approved. A page that waits leaves such a holder out, but this one had failed by then.
+pub async fn refuse_unapproved(tx: &mut Tx, op: &Operation) -> Result<()> {
+    if !matches!(op.kind, Kind::Mint | Kind::Payout) {
+        return Ok(());
+    }
+    let items = operation_item::of_operation(tx, &op.id).await?;
+    let wallets: Vec<Address> = items.iter().map(|item| item.wallet_address.0).collect();
+    let owners = investor::of_wallets(tx, &wallets).await?;
+    match owners.values().find(|owner| !owner.is_approved) {
+        Some(owner) => Err(op.illegal(format!(
+            "The identity of {} is not approved. Abandon the page, and request the others again.",
+            owner.id
+        ))),
+        None => Ok(()),
+    }
 }

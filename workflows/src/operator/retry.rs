@@ -13,6 +13,7 @@ use muniment_domain::{Code, Error, Result, command, operation_item};
 use crate::engine::execution::{self, Executed};
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
+use crate::investor::kyc;
 use crate::operations;
 use crate::operator::attention;
 use crate::operator::mark_confirmed::{self, Examined};
@@ -203,6 +204,7 @@ async fn new_cycle(
     actor: &str,
     reason: &str,
 ) -> Result<RetryOutcome> {
+    kyc::refuse_unapproved(tx, &op).await?;
     if let Some(mut step) = step {
         let read = step.state;
         step.state = State::Unsigned;
