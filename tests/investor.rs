@@ -190,6 +190,11 @@ on_both_databases! {
         assert_eq!(asked.text("/payload/evidence_sha256"), evidence(), "a digest is answered as it was sent");
         assert_eq!(olga.post(&back, reason).await.problem(), (409, "operation_in_progress".to_owned()));
         assert_eq!(ada.get("/v1/investor/profile").await.text("/kyc/status"), "suspended");
+        // A new cause ends the request that did not know it.
+        assert_eq!(olga.post(&stop, json!({ "reason_code": "fraud" })).await.status, 200);
+        let outdated = server.approve(&petra, &requested).await;
+        assert_eq!(outdated.problem(), (409, "approval_not_pending".to_owned()), "{outdated:?}");
+        let requested = olga.post(&back, json!({ "reason": "cleared", "evidence_sha256": evidence(), "screening": "clear" })).await;
         let own = server.approve(&olga, &requested).await;
         assert_eq!(own.problem(), (403, "self_approval_forbidden".to_owned()));
         let allowed = server.approve(&petra, &requested).await;
@@ -199,7 +204,7 @@ on_both_databases! {
         let decisions = shown.body["decisions"].as_array().unwrap().iter();
         let papers: Vec<_> = decisions.filter_map(|one| one["evidence_sha256"].as_str()).collect();
         assert!(papers.len() >= 2 && papers.iter().all(|paper| *paper == evidence()), "{shown:?}");
-        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 3);
+        assert_eq!(api.count("events where type in ('investor.kyc_suspended', 'investor.kyc_reinstated')").await, 4);
         assert_eq!(api.count("timers where subject_id like 'inv%'").await, 1, "the approval still ends");
     }
 

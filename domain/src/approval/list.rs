@@ -22,6 +22,11 @@ pub async fn find_visible(tx: &mut Tx, maker: Option<&str>, id: &ApprovalId) -> 
     if maker.is_none_or(|maker| maker == found.maker) { Ok(found) } else { Err(not_found(id)) }
 }
 
+/// The approval that waits under this live key.
+pub async fn find_live(tx: &mut Tx, live_key: &str) -> Result<Option<Approval>> {
+    sql("select * from approvals where live_key = $1").bind(live_key).optional(tx).await
+}
+
 /// The error for an approval that does not exist or that the caller may not see.
 pub fn not_found(id: &ApprovalId) -> Error {
     Error::refused(Code::NotFound, format!("There is no approval {id}."))

@@ -11,7 +11,7 @@ use sqlx::types::Json;
 
 pub use alone::{clear_alone, use_alone};
 pub use changed::{Change, changes};
-pub use list::{Filter, executed, find, find_visible, list, not_found, of_operation, overdue};
+pub use list::{Filter, executed, find, find_live, find_visible, list, not_found, of_operation, overdue};
 pub use state::{Move, Status};
 
 use crate::db::{Tx, expect_updated};

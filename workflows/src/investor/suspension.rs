@@ -5,12 +5,12 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::InvestorId;
 use muniment_domain::investor::{self, Investor, Move, Screening, Status};
 use muniment_domain::kyc::{self, Cause, DecisionReason};
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, approval};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::About;
 use crate::engine::timer;
-use crate::investor::kyc::{approval_ended, ends_at};
+use crate::investor::kyc::{approval_ended, await_mints, ends_at};
 use crate::requester::Requester;
 
 /// A request to end a suspension.
@@ -27,7 +27,7 @@ pub struct Reinstate {
     pub screening: Option<Screening>,
 }
 
-/// Suspends an investor, who receives nothing more that is not signed yet.
+/// Suspends an investor. What waits to be signed leaves the investor out, but for a list that the distributor pays as it was declared.
 pub async fn suspend(
     tx: &mut Tx,
     investor_id: &InvestorId,
@@ -35,7 +35,13 @@ pub async fn suspend(
     evidence_sha256: Option<&str>,
     by: &Requester,
 ) -> Result<Investor> {
+    await_mints(tx, investor_id).await?;
     let mut i = investor::find(tx, investor_id).await?;
+    if let Some(mut asked) = approval::find_live(tx, &reinstate_key(investor_id)).await? {
+        // Its maker did not know the new cause.
+        approval::transition(tx, &mut asked, approval::Move::Cancel, &by.actor, "the investor is suspended again")
+            .await?;
+    }
     let screening = matches!(cause, Cause::SanctionsHit | Cause::PepHit).then_some(Screening::Hit);
     let decided =
         DecisionReason { decided_by: &by.actor, reason_code: Some(cause.as_str()), evidence_sha256, screening };
@@ -45,10 +51,14 @@ pub async fn suspend(
     Ok(i)
 }
 
+fn reinstate_key(investor_id: &InvestorId) -> String {
+    format!("reinstate:{investor_id}")
+}
+
 impl Reinstate {
     /// What the approval shows.
     pub fn about(&self) -> About {
-        About::of("investor", &self.investor_id, Some(self.reason.clone()), format!("reinstate:{}", self.investor_id))
+        About::of("investor", &self.investor_id, Some(self.reason.clone()), reinstate_key(&self.investor_id))
     }
 
     /// Refuses an investor who is not suspended, or whose last screening had a hit.
