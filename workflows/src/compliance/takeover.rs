@@ -3,7 +3,8 @@
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::id::LaneId;
-use muniment_domain::lane::{self, Mode};
+use muniment_domain::lane::Mode;
+use muniment_domain::lane_state;
 use muniment_domain::operation::{self, Kind, Operation};
 use muniment_domain::step::{self, State, Step};
 use serde_json::json;
@@ -20,19 +21,17 @@ pub async fn lane_behind(tx: &mut Tx, context: &TokenContext, subjects: &[Subjec
         if !failed.needs_attention() || !matches!(failed.kind, Kind::Unfreeze | Kind::Unpause) {
             continue;
         }
+        let is_open = |step: &Step| matches!(step.state, State::Signed | State::Included);
         let Some(lane_id) = step::of_operation(tx, &id).await?.into_iter().find(is_open).and_then(|step| step.lane_id)
         else {
             continue;
         };
-        if lane::find(tx, &lane_id).await?.mode == Mode::Active {
+        let state = lane_state::find(tx, &lane_id).await?;
+        if state.lane.mode == Mode::Active && !state.unfunded {
             return Ok(Some(lane_id));
         }
     }
     Ok(None)
-}
-
-fn is_open(step: &Step) -> bool {
-    matches!(step.state, State::Signed | State::Included)
 }
 
 /// Takes the subjects from operations that failed. From then on `operator::retry` refuses them: a retried unfreeze would undo the freeze.
@@ -44,13 +43,11 @@ pub async fn take_over(tx: &mut Tx, context: &TokenContext, subjects: &[Subject]
         if !failed.needs_attention() {
             continue;
         }
-        let is_open = step::of_operation(tx, &id).await?.iter().any(is_open);
-        let (action, then) = if is_open { ("cancel", "Cancel its nonce") } else { ("abandon", "Abandon it") };
         let why = format!(
-            "The {} {} took its subject over, so it can no longer be retried. {then}, and request it again if it is still wanted.",
+            "The {} {} took its subject over, so it can no longer be retried. Give it up, and request it again if it is still wanted.",
             by.kind, by.id
         );
-        failed.suggested_action = Some(Json(json!({ "action": action, "why": why })));
+        failed.suggested_action = Some(Json(json!({ "action": "abandon", "why": why })));
         // The new version ends a retry that was decided meanwhile.
         operation::save(tx, &mut failed).await?;
         context.release_item(tx, &id, *subject).await?;

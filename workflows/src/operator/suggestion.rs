@@ -19,8 +19,22 @@ pub fn of(op: &Operation, steps: &[Step]) -> Option<Value> {
     if !op.needs_attention() {
         return None;
     }
-    let found = op.suggested_action.as_ref().map(|found| found.0.clone());
-    found.or_else(|| serde_json::to_value(by_failure(op, steps)).ok())
+    let stored = op.suggested_action.as_ref().map(|found| found.0.clone());
+    let has = |state| steps.iter().any(|step| step.state == state);
+    match stored {
+        // Nothing is abandoned while its transaction can still be included.
+        Some(found) if found["action"] == "abandon" && has(State::Included) => derived(op, steps),
+        Some(mut found) if found["action"] == "abandon" && has(State::Signed) => {
+            found["action"] = "cancel".into();
+            Some(found)
+        }
+        None => derived(op, steps),
+        found => found,
+    }
+}
+
+fn derived(op: &Operation, steps: &[Step]) -> Option<Value> {
+    serde_json::to_value(by_failure(op, steps)).ok()
 }
 
 fn by_failure(op: &Operation, steps: &[Step]) -> Suggestion {
