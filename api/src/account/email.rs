@@ -64,6 +64,7 @@ pub struct Proof {
 pub async fn verify(State(app): State<App>, Input(body): Input<Proof>) -> Result<StatusCode> {
     let mut tx = app.db.begin().await?;
     let link = link(&app, &mut tx, &body.token, &[Purpose::VerifyEmail]).await?;
+    user::lock_row(&mut tx, &link.user_id).await?;
     take(&mut tx, &link).await?;
     let user = user::find(&mut tx, &link.user_id).await?;
     let verified = User { email_verified_at: Some(tx.now()), ..user };

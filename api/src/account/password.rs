@@ -134,6 +134,7 @@ pub async fn reset(State(app): State<App>, Input(body): Input<Reset>) -> Result<
     password::check("/new_password", &body.new_password, &user.email)?;
     let hash = app.auth.passwords.hash(body.new_password, app.db.ids().bytes()).await?;
     let mut tx = app.db.begin().await?;
+    user::lock_row(&mut tx, &link.user_id).await?;
     email::take(&mut tx, &link).await?;
     for purpose in purposes {
         email_link::void(&mut tx, &link.user_id, purpose).await?;
