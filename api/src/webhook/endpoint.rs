@@ -269,7 +269,7 @@ pub async fn change(
     }
     let endpoint = webhook::update(&mut tx, &endpoint).await?;
     if endpoint.status == Status::Disabled {
-        // After the endpoint, whose lock comes first everywhere.
+        // After the endpoint, as its lane locks them.
         delivery::skip_all(&mut tx, &endpoint.id).await?;
     }
     let answer = tagged(&app, &mut tx, endpoint).await?;

@@ -150,7 +150,7 @@ pub fn check_page(headers: &HeaderMap, allowed: &[String]) -> Result<()> {
     ))
 }
 
-/// Whether a form comes from a page of another site. Browsers send both headers with a form; who sends neither is no browser.
+/// Whether a form comes from a page of another site. Browsers send one or both of the headers with a form; who sends neither is no browser.
 pub fn is_foreign_form(headers: &HeaderMap) -> bool {
     match headers.get(SITE) {
         Some(site) => site != "same-origin" && site != "none",
