@@ -139,8 +139,8 @@ pub async fn request(tx: &mut Tx, user_id: &UserId, purpose: Purpose) -> Result<
     ask_for(tx, user_id, purpose, false).await
 }
 
-/// Informs the owner of an address that somebody tried to register with it. The mail sets a new password. It does not verify the address:
-/// whoever registered it first may be somebody else, who must not keep an account that the owner verifies. Links that would do so end.
+/// Informs the owner of an address that somebody tried to register with it. The mail sets a new password, and open
+/// links that verify the address expire: they would verify the account of a stranger who registered first.
 pub async fn notify_owner(tx: &mut Tx, owner: &User) -> Result<Option<EmailLink>> {
     let link = ask_for(tx, &owner.id, Purpose::ResetPassword, true).await?;
     if owner.email_verified_at.is_none() {

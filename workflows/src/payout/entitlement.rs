@@ -62,8 +62,8 @@ pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlemen
     Ok(e)
 }
 
-/// Holds every payable entitlement of an investor whose identity is no longer approved, also in a page that the payer has not signed yet. A distribution
-/// that is not calculated yet is locked too: its calculation then sees the new status.
+/// Holds every payable entitlement of an investor whose identity is no longer approved, also in a page that
+/// the payer has not signed yet. A distribution that is not calculated yet is locked too: its calculation then sees the new status.
 pub async fn hold_all_of(tx: &mut Tx, investor_id: &InvestorId, by: &Requester, note: &str) -> Result<()> {
     for id in distribution::about_to_pay(tx, investor_id).await? {
         let mut d = distribution::lock_row(tx, &id).await?;
