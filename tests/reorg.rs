@@ -64,6 +64,23 @@ on_both_databases! {
         assert_eq!(site.count("attempts").await, 1, "the same bytes are sent");
     }
 
+    async fn a_transaction_that_moves_to_another_block_stays_included(database: Database) {
+        let (site, _server) = sent(database).await;
+        included(&site).await;
+        site.anvil.mine(1).await;
+        let head = async || site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        let newest = head().await;
+        site.until("the next block is seen", async || site.count(&format!("chains where head_number = {newest}")).await == 1).await;
+        let raw = site.anvil.rpc().call("eth_getRawTransactionByHash", json!([hash(&site).await])).await;
+        site.anvil.reorg_with(2, raw.as_str().unwrap()).await;
+        assert_eq!(head().await, newest);
+        let moved = format!("operation_steps where state = 'included' and block_number = {newest}");
+        site.until("it is seen in its new block", async || site.count(&moved).await == 1).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        assert_eq!(site.count("attempts").await, 1, "nothing else was signed");
+    }
+
     async fn repeated_reorganisations_deploy_and_mint_once(database: Database) {
         let (site, server) = sent(database).await;
         for _ in 0..4 {

@@ -115,6 +115,11 @@ impl Anvil {
         self.rpc().call("anvil_reorg", json!([depth, []])).await;
     }
 
+    /// Replaces the last blocks by as many others, of which the last contains this signed transaction.
+    pub async fn reorg_with(&self, depth: u64, raw: &str) {
+        self.rpc().call("anvil_reorg", json!([depth, [[raw, depth - 1]]])).await;
+    }
+
     /// Takes a transaction out of the pool.
     pub async fn evict(&self, hash: &str) {
         self.rpc().call("anvil_dropTransaction", json!([hash])).await;

@@ -11,7 +11,7 @@ use muniment_domain::attempt::SendAnswer;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::db::Tx;
 use muniment_domain::point::Point;
-use muniment_domain::step::Sent;
+use muniment_domain::step::{self, Sent};
 
 use crate::engine::commits::{Patience, Writes};
 use crate::engine::room::Announced;
@@ -67,8 +67,13 @@ impl Taken {
                 "reorganisation"
             );
             chain::rewind(tx, cursor.chain_id, *ancestor).await?;
+            // The steps were read before the rewind, which took their inclusions back.
+            let hashes: Vec<B256> = found.sent.iter().map(|one| one.sent_hash.0).collect();
+            let sent = step::sent(tx, cursor.chain_id, &hashes).await?;
+            inclusion::include(tx, &sent, &found.receipts, &self.answers).await?;
+        } else {
+            inclusion::include(tx, &found.sent, &found.receipts, &self.answers).await?;
         }
-        inclusion::include(tx, &found.sent, &found.receipts, &self.answers).await?;
         for foreign in &found.foreign {
             lane::note_foreign(tx, foreign).await?;
         }
