@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use world::{Anvil, Mining, on_both_databases};
+use world::{Anvil, Database, Mining, on_both_databases};
 
 use crate::installation::{Installation, PATIENCE, Terms};
 
@@ -14,6 +14,24 @@ fn replace_node(site: &mut Installation) {
     let spare = Anvil::start(Mining::Manual);
     drop(std::mem::replace(&mut site.anvil, spare));
     site.anvil = Anvil::on(&port, &args.map(str::to_owned));
+}
+
+/// A chain whose known final block is gone, and so many other blocks are there instead, halts.
+async fn final_block_vanishes(database: Database, blocks: u64) {
+    let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+    let server = site.start().await;
+    let before = site.anvil.rpc().call("evm_snapshot", json!([])).await;
+    let met = site.rows("select cast(head_number as text) from chains").await[0][0].parse::<i64>().unwrap();
+    site.anvil.mine(6).await;
+    site.until("they are final", async || site.count(&format!("chains where final_number > {met}")).await == 1).await;
+    assert_eq!(site.anvil.rpc().call("evm_revert", json!([before])).await, true);
+    site.anvil.rpc().call("evm_increaseTime", json!([5000])).await;
+    site.anvil.mine(blocks).await;
+    site.until("it is halted", async || site.count("chains where halted_reason is not null").await == 1).await;
+    assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
+    let waits = "operations where status = 'pending' and blocked_reason like 'chain_halted%'";
+    site.until("the operation waits", async || site.count(waits).await == 1).await;
+    assert_eq!(site.count("attempts").await, 0);
 }
 
 on_both_databases! {
@@ -53,19 +71,10 @@ on_both_databases! {
     }
 
     async fn a_vanished_final_block_halts_the_chain(database: Database) {
-        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
-        let server = site.start().await;
-        let before = site.anvil.rpc().call("evm_snapshot", json!([])).await;
-        let met = site.rows("select cast(head_number as text) from chains").await[0][0].parse::<i64>().unwrap();
-        site.anvil.mine(6).await;
-        site.until("they are final", async || site.count(&format!("chains where final_number > {met}")).await == 1).await;
-        assert_eq!(site.anvil.rpc().call("evm_revert", json!([before])).await, true);
-        site.anvil.rpc().call("evm_increaseTime", json!([5000])).await;
-        site.anvil.mine(8).await;
-        site.until("it is halted", async || site.count("chains where halted_reason is not null").await == 1).await;
-        assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
-        let waits = "operations where status = 'pending' and blocked_reason like 'chain_halted%'";
-        site.until("the operation waits", async || site.count(waits).await == 1).await;
-        assert_eq!(site.count("attempts").await, 0);
+        final_block_vanishes(database, 8).await;
+    }
+
+    async fn a_vanished_final_block_halts_a_chain_that_is_far_ahead(database: Database) {
+        final_block_vanishes(database, 700).await;
     }
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use alloy_primitives::B256;
 use muniment_activities::chain::Tag;
+use muniment_activities::chain::block::Header;
 use muniment_activities::chain::heads::Heads;
 use muniment_activities::chain::logs::LogFilter;
 use muniment_activities::chain::receipt::Receipt;
@@ -27,7 +28,14 @@ const WALK_BLOCKS: u64 = 64;
 
 /// Moves the cursor close to the head, and records the result of every open attempt below it.
 pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &Heads) -> Result<Pass, Walk> {
-    check_same_chain(network, cursor).await?;
+    // Far behind the head, the final block is not read with each look.
+    let finalized = match &heads.finalized {
+        Some(known) => Some(known.clone()),
+        None => network.chain.heads().await?.finalized,
+    };
+    if !has_final(network, cursor).await? {
+        return follow::halt_if_gone(engine, network, cursor, finalized.as_ref(), cursor.final_number - 1).await;
+    }
     let to = heads.latest.number.min(heads.reached) - WALK_BLOCKS;
     let gap = (cursor.final_number.cast_unsigned(), to);
     let landing = network.chain.header(to).await?.ok_or(Fault::UnknownBlock)?;
@@ -36,13 +44,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     // What stays unexplained is searched again by the nonces, behind the new cursor.
     let (foreign, _) = used_nonce::foreign_of(network, &seen, &mut receipts, gap).await?;
     let (adopted, shown) = adopted(engine, network, cursor).await?;
-    let announced = heads.finalized.as_ref().map_or(cursor.final_number, |h| h.number.cast_signed());
-    let last = if announced >= to.cast_signed() {
-        (to.cast_signed(), landing.hash)
-    } else {
-        let header = network.chain.header(announced.cast_unsigned()).await?.ok_or(Fault::UnknownBlock)?;
-        (announced, header.hash)
-    };
+    let last = new_final(network, cursor, finalized, &landing).await?;
     let mut tx = engine.db.begin().await?;
     chain::rewind(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let header =
@@ -64,18 +66,27 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     Ok(Pass::Moved)
 }
 
-/// The known final block must still be there. Otherwise this is another chain.
-async fn check_same_chain(network: &Network, cursor: &Cursor) -> Result<(), Walk> {
+/// Whether an endpoint shows the known final block.
+async fn has_final(network: &Network, cursor: &Cursor) -> Result<bool, Fault> {
     let header = network.chain.header(cursor.final_number.cast_unsigned()).await?.ok_or(Fault::UnknownBlock)?;
-    if header.hash == cursor.final_hash.0 {
-        return Ok(());
-    }
-    Err(Fault::WrongChain {
-        endpoint: "the endpoints".to_owned(),
-        expected: format!("final block {} to be {}", cursor.final_number, cursor.final_hash),
-        found: format!("{}", header.hash),
-    }
-    .into())
+    Ok(header.hash == cursor.final_hash.0)
+}
+
+/// The newest final block up to the landing, as the quorum has it. Finality never goes back.
+async fn new_final(
+    network: &Network,
+    cursor: &Cursor,
+    finalized: Option<Header>,
+    landing: &Header,
+) -> Result<(i64, B256), Fault> {
+    let known = (cursor.final_number, cursor.final_hash.0);
+    let found = match finalized {
+        Some(last) if last.number < landing.number => Some(last),
+        // One endpoint alone does not make the landing final.
+        Some(_) => network.chain.agreed_header(landing.number).await?.filter(|agreed| agreed.hash == landing.hash),
+        None => None,
+    };
+    Ok(found.map(|last| (last.number.cast_signed(), last.hash)).filter(|last| last.0 > known.0).unwrap_or(known))
 }
 
 /// Each lane with its open attempts, and its key's transaction count at the new cursor.

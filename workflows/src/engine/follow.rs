@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::{Address, B256};
-use muniment_activities::chain::block::{Block, BlockTx};
+use muniment_activities::chain::block::{self, Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
 use muniment_activities::chain::receipt::ReceiptRequest;
 use muniment_activities::fault::{Fault, FaultClass};
@@ -146,11 +146,7 @@ async fn walk(
         blocks = next_blocks(network, ancestor, heads.latest.clone()).await?;
     }
     if ancestor < cursor.final_number {
-        // A node that lags behind may be on a branch that all others left, so its block proves nothing.
-        let as_far = heads.finalized.as_ref().is_some_and(|h| h.number.cast_signed() >= cursor.final_number);
-        let agreed = network.chain.agreed_header(cursor.final_number.cast_unsigned()).await?;
-        let gone = as_far && agreed.is_some_and(|header| header.hash != cursor.final_hash.0);
-        return if gone { Ok((halt(engine, &cursor, ancestor).await?, None)) } else { Err(Fault::UnknownBlock.into()) };
+        return Ok((halt_if_gone(engine, network, &cursor, heads.finalized.as_ref(), ancestor).await?, None));
     }
     // Blocks and ancestor may come from two endpoints on two branches. Blocks that do not connect are not accepted.
     let below = position.hash_at(&engine.db, ancestor).await?;
@@ -190,7 +186,20 @@ async fn common_ancestor(
     Ok(number)
 }
 
-async fn halt(engine: &Engine, cursor: &Cursor, ancestor: i64) -> Result<Pass, Walk> {
+/// Halts the chain if its endpoints agree that the known final block is gone. A node that lags behind may be on a branch that all others
+/// left, so its block proves nothing.
+pub async fn halt_if_gone(
+    engine: &Engine,
+    network: &Network,
+    cursor: &Cursor,
+    finalized: Option<&block::Header>,
+    ancestor: i64,
+) -> Result<Pass, Walk> {
+    let as_far = finalized.is_some_and(|last| last.number.cast_signed() >= cursor.final_number);
+    let agreed = network.chain.agreed_header(cursor.final_number.cast_unsigned()).await?;
+    if !(as_far && agreed.is_some_and(|header| header.hash != cursor.final_hash.0)) {
+        return Err(Fault::UnknownBlock.into());
+    }
     let reason = format!(
         "The final block {} ({}) is no longer part of the chain. The last common block is at most {ancestor}. Either the endpoints lead to \
          another chain, or finality failed. Nothing more is signed until a person decides.",
