@@ -113,6 +113,14 @@ pub async fn open_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Vec<Attempt>>
     sql("select * from attempts where lane_id = $1 and open order by nonce, number").bind(lane_id).rows(tx).await
 }
 
+/// The same without those that a block contains.
+pub async fn pending_of_lane(tx: &mut Tx, lane_id: &LaneId) -> Result<Vec<Attempt>> {
+    sql("select * from attempts where lane_id = $1 and open and block_number is null order by nonce, number")
+        .bind(lane_id)
+        .rows(tx)
+        .await
+}
+
 /// The newest offers of a lane, newest first: when each was signed, and the most that it pays for a unit of gas.
 pub async fn newest_offers(tx: &mut Tx, lane_id: &LaneId, limit: i64) -> Result<Vec<(DateTime<Utc>, Dec<u128>)>> {
     sql("select signed_at, max_fee_per_gas from attempts where lane_id = $1 order by nonce desc limit $2")

@@ -87,7 +87,7 @@ async fn lanes(engine: &Engine, network: &Network) -> Result<Vec<(Lane, Sent)>> 
         let steps =
             if lane.mode == Mode::Quarantined { Vec::new() } else { step::signed_of_lane(&mut tx, &lane.id).await? };
         if !steps.is_empty() {
-            let attempts = attempt::open_of_lane(&mut tx, &lane.id).await?;
+            let attempts = attempt::pending_of_lane(&mut tx, &lane.id).await?;
             found.push((lane, Sent { steps, attempts }));
         }
     }
