@@ -42,14 +42,14 @@ pub const CANCEL_GAS: u64 = 21_000;
 
 impl Transaction {
     /// An empty transfer from the signer to itself: it uses the nonce and has no other effect.
-    pub fn cancel(chain_id: u64, signer: Address, nonce: u64, fees: Fees) -> Transaction {
+    pub fn cancel(chain_id: u64, signer: Address, nonce: u64, gas_limit: u64, fees: Fees) -> Transaction {
         Transaction {
             chain_id,
             nonce,
             to: Some(signer),
             data: Bytes::new(),
             value: U256::ZERO,
-            gas_limit: CANCEL_GAS,
+            gas_limit,
             max_fee_per_gas: fees.max_fee_per_gas,
             max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
         }

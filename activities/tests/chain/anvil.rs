@@ -112,8 +112,7 @@ impl Anvil {
         let transaction = Transaction {
             to: call.to,
             data: call.data.clone(),
-            gas_limit,
-            ..Transaction::cancel(31337, self.operator.address(), nonce, fees)
+            ..Transaction::cancel(31337, self.operator.address(), nonce, gas_limit, fees)
         };
         let mut gate = PolicyGate::of(&self.chain.config).with(self.platform.factory, Target::Factory);
         if let Some(to) = call.to.filter(|to| *to != self.platform.factory) {

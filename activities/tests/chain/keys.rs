@@ -14,7 +14,7 @@ use muniment_activities::{
     signer::{
         Signer, SignerFault,
         policy::{PolicyGate, Refusal, Target},
-        transaction::Transaction,
+        transaction::{CANCEL_GAS, Transaction},
     },
     token::{
         self,
@@ -44,7 +44,12 @@ fn gate() -> PolicyGate {
 }
 
 fn transaction(call: muniment_activities::chain::simulate::Call) -> Transaction {
-    Transaction { to: call.to, data: call.data, gas_limit: 1_000_000, ..Transaction::cancel(31337, OWNER, 7, FEES) }
+    Transaction {
+        to: call.to,
+        data: call.data,
+        gas_limit: 1_000_000,
+        ..Transaction::cancel(31337, OWNER, 7, CANCEL_GAS, FEES)
+    }
 }
 
 fn deployment() -> Deployment {
@@ -110,7 +115,7 @@ fn the_gate_refuses_everything_that_is_not_on_its_list() {
     let good = transaction(factory::deploy_token(OWNER, FACTORY, &deployment()));
     let code = |tx: Transaction| gate().check(OWNER, &tx, U256::ZERO).unwrap_err().code();
     assert!(gate().check(OWNER, &good, U256::ZERO).is_ok());
-    assert!(gate().check(OWNER, &Transaction::cancel(31337, OWNER, 7, FEES), U256::ZERO).is_ok());
+    assert!(gate().check(OWNER, &Transaction::cancel(31337, OWNER, 7, CANCEL_GAS, FEES), U256::ZERO).is_ok());
     assert_eq!(code(Transaction { chain_id: 1, ..good.clone() }), "policy_chain");
     assert_eq!(code(Transaction { value: U256::from(1), ..good.clone() }), "policy_value");
     assert_eq!(code(Transaction { to: None, ..good.clone() }), "policy_creation");
@@ -121,9 +126,10 @@ fn the_gate_refuses_everything_that_is_not_on_its_list() {
     assert_eq!(code(Transaction { gas_limit: 16_000_001, ..good.clone() }), "policy_gas_cap");
     assert_eq!(code(Transaction { max_fee_per_gas: 301_000_000_000, ..good.clone() }), "policy_fee_cap");
     assert_eq!(code(Transaction { max_priority_fee_per_gas: u128::MAX, ..good }), "policy_fee_cap");
-    let elsewhere = Transaction { to: Some(FACTORY), ..Transaction::cancel(31337, OWNER, 7, FEES) };
+    let elsewhere = Transaction { to: Some(FACTORY), ..Transaction::cancel(31337, OWNER, 7, CANCEL_GAS, FEES) };
     assert_eq!(code(elsewhere), "policy_selector");
-    let with_data = Transaction { data: vec![1, 2, 3, 4].into(), ..Transaction::cancel(31337, OWNER, 7, FEES) };
+    let with_data =
+        Transaction { data: vec![1, 2, 3, 4].into(), ..Transaction::cancel(31337, OWNER, 7, CANCEL_GAS, FEES) };
     assert_eq!(code(with_data), "policy_target");
 }
 
@@ -133,7 +139,8 @@ fn payouts_stop_at_the_daily_limit_and_allowances_are_for_our_contracts_only() {
     use bindings::{coin::DemoCoin, token::PlatformSecurityToken7518 as Token};
     let lines = [3, 4].map(|units| Line::new(OWNER, units).unwrap().word()).to_vec();
     let page = Token::batchPayout_0Call { opId: U256::from(1), asset: ASSET, lines }.abi_encode();
-    let tx = Transaction { to: Some(TOKEN), data: page.into(), ..Transaction::cancel(31337, OWNER, 7, FEES) };
+    let tx =
+        Transaction { to: Some(TOKEN), data: page.into(), ..Transaction::cancel(31337, OWNER, 7, CANCEL_GAS, FEES) };
     let gate = PolicyGate { payout_ceiling: Some(U256::from(10)), ..gate() };
     assert!(gate.check(OWNER, &tx, U256::from(3)).is_ok());
     assert!(matches!(gate.check(OWNER, &tx, U256::from(4)), Err(Refusal::PayoutLimit { .. })));

@@ -181,18 +181,30 @@ pub async fn raise(engine: &Engine, network: &Network, newest: &Attempt, percent
     }
 }
 
-/// The call of an attempt, with other fees.
-pub fn call(config: &ChainConfig, step: &Step, newest: &Attempt, fees: Fees) -> Transaction {
-    Transaction {
+/// The transaction of the newest attempt of a nonce, with other fees. Once a cancel is stored, the original must not get a better chance
+/// than the cancel.
+pub fn replacement(
+    config: &ChainConfig,
+    lane: &Lane,
+    step: &Step,
+    newest: &Attempt,
+    fees: Fees,
+) -> (Kind, Transaction) {
+    let (nonce, gas_limit) = (newest.nonce.cast_unsigned(), newest.gas_limit.cast_unsigned());
+    if newest.kind == Kind::Cancel {
+        return (Kind::Cancel, Transaction::cancel(config.chain_id, lane.signer.0, nonce, gas_limit, fees));
+    }
+    let call = Transaction {
         chain_id: config.chain_id,
-        nonce: newest.nonce.cast_unsigned(),
+        nonce,
         to: Some(step.target.0),
         data: Bytes::from(step.calldata.clone()),
         value: U256::ZERO,
-        gas_limit: newest.gas_limit.cast_unsigned(),
+        gas_limit,
         max_fee_per_gas: fees.max_fee_per_gas,
         max_priority_fee_per_gas: fees.max_priority_fee_per_gas,
-    }
+    };
+    (Kind::Bump, call)
 }
 
 async fn replace(
@@ -203,12 +215,7 @@ async fn replace(
     newest: &Attempt,
     fees: Fees,
 ) -> Result<()> {
-    let transaction = match newest.kind {
-        // Once a cancel is stored, the original must not get a better chance than the cancel.
-        Kind::Cancel => Transaction::cancel(config_id(network), lane.signer.0, newest.nonce.cast_unsigned(), fees),
-        Kind::Original | Kind::Bump => call(&network.chain.config, step, newest, fees),
-    };
-    let kind = if newest.kind == Kind::Cancel { Kind::Cancel } else { Kind::Bump };
+    let (kind, transaction) = replacement(&network.chain.config, lane, step, newest, fees);
     store_and_send(engine, network, lane, newest, kind, &transaction, Point::Bump).await?;
     Ok(())
 }
@@ -314,8 +321,4 @@ async fn give_up(engine: &Engine, step: &Step, newest: &Attempt, market: Market)
     let stuck = Stuck { lane_id: &newest.lane_id, operation_id: &op.id, nonce: newest.nonce, code: STUCK };
     lane::report_stuck(&mut tx, &stuck).await?;
     tx.commit(Point::DeadLetter).await
-}
-
-fn config_id(network: &Network) -> u64 {
-    network.id().cast_unsigned()
 }

@@ -1,8 +1,11 @@
 //! Cancelling: an unsigned operation simply ends. The nonce of a signed one is cancelled by an empty transfer from the signer to itself,
 //! which competes with the original. The chain decides which of the two is included.
 
+use alloy_primitives::{Address, Bytes};
 use muniment_activities::chain::fees::BUMP_PERCENT_MIN;
-use muniment_activities::signer::transaction::Transaction;
+use muniment_activities::chain::gas;
+use muniment_activities::chain::simulate::{At, Call, Simulation};
+use muniment_activities::signer::transaction::{CANCEL_GAS, Transaction};
 use muniment_domain::attempt::{self, Attempt, Kind};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OperationId;
@@ -11,8 +14,8 @@ use muniment_domain::point::Point;
 use muniment_domain::step::{self, State};
 use muniment_domain::{Code, Error, Result, command, lane, operation_item};
 
-use crate::engine::Engine;
 use crate::engine::rebroadcast::{Raise, Stored};
+use crate::engine::{Engine, Network};
 use crate::engine::{execution, rebroadcast};
 use crate::operations;
 
@@ -131,10 +134,20 @@ pub async fn cancel_nonce(engine: &Engine, operation_id: &OperationId, actor: &s
             return Err(Error::refused(Code::FeeCapReached, detail));
         }
     };
-    let transaction =
-        Transaction::cancel(network.chain.config.chain_id, lane.signer.0, newest.nonce.cast_unsigned(), fees);
+    let (config, signer, nonce) = (&network.chain.config, lane.signer.0, newest.nonce.cast_unsigned());
+    let gas = cancel_gas(network, signer).await?;
+    let transaction = Transaction::cancel(config.chain_id, signer, nonce, gas, fees);
     tracing::warn!(operation.id = %op.id, actor, "cancel of the nonce stored: {reason}");
     rebroadcast::store_and_send(engine, network, &lane, &newest, Kind::Cancel, &transaction, Point::Cancel).await
+}
+
+/// The gas of a cancel. Some chains, and the code of a signer's account, ask for more than an empty transfer needs.
+async fn cancel_gas(network: &Network, signer: Address) -> Result<u64> {
+    let call = Call { from: signer, to: Some(signer), data: Bytes::new() };
+    match network.chain.simulate(&call, At::Latest).await.map_err(|fault| execution::unavailable(&fault))? {
+        Simulation::Gas(gas) if gas > CANCEL_GAS => Ok(gas::limit(gas, network.chain.config.gas_cap).unwrap_or(gas)),
+        Simulation::Gas(_) | Simulation::Reverts(_) => Ok(CANCEL_GAS),
+    }
 }
 
 /// The newest attempt of the step whose nonce is open.

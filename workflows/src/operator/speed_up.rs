@@ -2,8 +2,7 @@
 
 use muniment_activities::chain::fees::{self, Bump, Fees};
 use muniment_activities::config::ChainConfig;
-use muniment_activities::signer::transaction::Transaction;
-use muniment_domain::attempt::{self, Attempt, Kind};
+use muniment_domain::attempt::{self, Attempt};
 use muniment_domain::command;
 use muniment_domain::db::Tx;
 use muniment_domain::id::OperationId;
@@ -69,12 +68,7 @@ pub async fn speed_up(engine: &Engine, operation_id: &OperationId, bump_percent:
     };
     let raised = fees::bump(fees_of(&newest), percent(config, bump_percent), market, config.max_fee_per_gas_cap());
     let Bump::Raised(fees) = raised else { return Err(at_cap(config)) };
-    let nonce = newest.nonce.cast_unsigned();
-    // Once a cancel is stored, the original must not get a better chance than the cancel.
-    let (kind, transaction) = match newest.kind {
-        Kind::Cancel => (Kind::Cancel, Transaction::cancel(config.chain_id, lane.signer.0, nonce, fees)),
-        Kind::Original | Kind::Bump => (Kind::Bump, rebroadcast::call(config, &step, &newest, fees)),
-    };
+    let (kind, transaction) = rebroadcast::replacement(config, &lane, &step, &newest, fees);
     rebroadcast::store_and_send(engine, network, &lane, &newest, kind, &transaction, Point::SpeedUp).await
 }
 
