@@ -5,7 +5,7 @@ use muniment_domain::operation::Status;
 use serde_json::json;
 use world::{Database, Mining, on_both_databases};
 
-use crate::installation::{Installation, Server, Terms};
+use crate::installation::{Installation, Server, Terms, later};
 
 async fn deployed(site: &Installation) -> Server {
     let server = site.start().await;
@@ -142,6 +142,14 @@ on_both_databases! {
         site.settled().await;
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
         assert_eq!(site.exactly_once().await.minted, 1);
+    }
+
+    async fn a_mint_never_locks_for_less_time_than_the_terms(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::locked(1)]).await;
+        let (server, offering) = (deployed(&site).await, &site.offerings[0]);
+        let until = async |key: &str, at: String| server.post("/blockchain/trigger-mint", key, json!({ "offering_id": offering, "lockup": { "release_at": at } })).await;
+        assert_eq!(until("short", later(364)).await.field(), (422, "/lockup/release_at".to_owned(), "below_minimum".to_owned()));
+        assert_eq!(until("same", server.get(&format!("/v1/offerings/{offering}")).await.text("/lockup_release_at")).await.status, 202);
     }
 
     async fn pages_fit_the_gas_limit_of_the_chain(database: Database) {

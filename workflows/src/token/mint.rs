@@ -39,7 +39,7 @@ pub struct Request {
     pub offering_id: OfferingId,
     /// The subscriptions. Without them, all accepted ones.
     pub subscription_ids: Option<Vec<SubscriptionId>>,
-    /// The end of the lockup. Without it, the offering's own date.
+    /// The end of the lockup, not before the offering's own date. Without it, that date.
     pub lockup_release_at: Option<DateTime<Utc>>,
 }
 
@@ -155,6 +155,15 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
     }
     if r.lockup_release_at.is_some_and(|at| at <= tx.now()) {
         return Err(Error::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
+    }
+    // The terms announce this lock. The chain counts whole seconds, and so does this comparison.
+    if let (Some(at), Some(least)) = (r.lockup_release_at, offering.lockup_release_at)
+        && at.timestamp() < least.timestamp()
+    {
+        let detail =
+            format!("The terms lock the units until {}. A mint can only lock them for longer.", least.to_rfc3339());
+        let params = json!({ "minimum": least });
+        return Err(Error::field("/lockup/release_at", "below_minimum", detail).with_params(params));
     }
     // A day less: the block that includes the mint can be older than this clock.
     let latest = tx.now() + TimeDelta::days(token_terms::LOCK_DAYS_MAX - 1);
