@@ -24,22 +24,26 @@ pub struct Totals {
 
 /// Reads the totals of an offering.
 pub async fn totals(tx: &mut Tx, offering_id: &OfferingId) -> Result<Totals> {
-    // A subscriber who has not confirmed changed terms can still leave.
+    // A subscriber who has not confirmed changed terms can still leave. One whose right to withdraw has ended, not later than the offering,
+    // counts before its timer has run.
+    let now = tx.now();
     sql("select
-             cast(coalesce(sum(case when is_paid or (is_bound and is_approved) then amount else 0 end), 0) as bigint) as firm,
-             cast(coalesce(sum(case when is_paid then amount else 0 end), 0) as bigint) as paid,
+             cast(coalesce(sum(case when status in :issuable or (is_bound and (is_paid or is_approved)) then amount else 0 end), 0) as bigint)
+                 as firm,
+             cast(coalesce(sum(case when status in :issuable or (is_bound and is_paid) then amount else 0 end), 0) as bigint) as paid,
              count(case when status in :open then 1 end) as live,
              count(case when status in :open or status = 'refund_pending' then 1 end) as unfinished,
              count(case when status = 'minted' then 1 end) as minted
          from (select s.status, s.amount, i.kyc_status = 'approved' as is_approved,
-                 s.status = 'binding' and s.terms_version >= f.terms_version as is_bound,
-                 s.status in :issuable or (s.status = 'binding' and s.terms_version >= f.terms_version
-                     and s.received_amount - s.refunded_amount >= s.amount) as is_paid
+                 s.received_amount - s.refunded_amount >= s.amount as is_paid,
+                 s.terms_version >= f.terms_version and (s.status = 'binding'
+                     or (s.status = 'committed' and s.calendar_version >= f.calendar_version
+                         and s.cooling_off_expires_at <= $2 and s.cooling_off_expires_at <= coalesce(f.closes_at, $2))) as is_bound
              from subscriptions s join offerings f on f.id = s.offering_id join investors i on i.id = s.investor_id
              where s.offering_id = $1) as totalled")
     .words(":issuable", &Status::ISSUABLE)
     .words(":open", &Status::OPEN)
-    .bind(offering_id)
+    .bind((offering_id, now))
     .row(tx)
     .await
 }
