@@ -107,6 +107,45 @@ on_both_databases! {
         assert_eq!(fixture.api.rows("select cast(committed_total as text) from offerings").await, [["100000"]]);
     }
 
+    async fn terms_that_change_again_give_new_time_to_confirm(database: Database) {
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        let subscription = subscribed(&fixture, &id, "1000.00").await;
+        changed(&fixture, &id, json!({ "target_amount": "450000.00" })).await;
+        fixture.at(in_days(0)).await;
+        // As if the investor had been asked some days ago.
+        fixture.api.write(&format!("update subscriptions set reconfirm_by = '{}'", later(1))).await;
+        fixture.api.write(&format!("update timers set due_at = '{}' where subject_id = '{subscription}'", later(1))).await;
+        let version = changed(&fixture, &id, json!({ "target_amount": "460000.00" })).await.body["version"].as_i64().unwrap();
+        fixture.at(in_days(2)).await;
+        assert_eq!(status(&fixture, &subscription).await, "pending_reconfirmation");
+        assert!(time(&fixture, &subscription, "/reconfirm_by").await > in_days(6));
+        assert_eq!(fixture.api.count("events where type = 'subscription.reconfirmation_required'").await, 2);
+        let path = format!("/v1/subscriptions/{subscription}/reconfirm");
+        let said = fixture.investor.post(&path, json!({ "offering_version": version })).await;
+        assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
+    }
+
+    async fn a_pause_does_not_keep_subscribers_from_being_asked(database: Database) {
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        let subscription = subscribed(&fixture, &id, "1000.00").await;
+        multiplied(&fixture, &subscription).await;
+        changed(&fixture, &id, json!({ "target_amount": "450000.00" })).await;
+        fixture.with_engine(in_days(0), async |engine| timer::run(engine, &id).await.unwrap()).await;
+        assert_eq!(fixture.act(&fixture.issuer, &id, "pause", json!({ "reason": "storm" })).await.status, 200);
+        fixture.at(in_days(0)).await;
+        assert_eq!(count(&fixture, "status = 'pending_reconfirmation'").await, MANY + 1);
+    }
+
+    async fn a_lockup_that_is_removed_has_no_end(database: Database) {
+        let fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "lockup": { "enabled": true, "rule": "after_close", "days": 30 } })).await;
+        assert!(fixture.shown(&id).await.body["lockup_release_at"].is_string());
+        let free = changed(&fixture, &id, json!({ "lockup": { "enabled": false } })).await;
+        assert_eq!((&free.body["lockup_release_at"], &free.body["lockup"]["enabled"]), (&Value::Null, &json!(false)), "{free:?}");
+    }
+
     async fn subscribers_not_asked_before_the_close_are_asked_afterwards(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({ "soft_cap": "1500.00" })).await;

@@ -194,7 +194,7 @@ const FIELDS: &[(&str, &str)] = &[
     ("reason", "The reason, which the history shows."),
     ("reason_code", "The reason, as a code."),
     ("received_at", "When the money was received."),
-    ("reconfirm_by", "Until when the investor must confirm changed terms. Null if nothing must be confirmed."),
+    ("reconfirm_by", "Until when the investor must confirm changed terms. Null if no time runs."),
     ("record_date", "The time whose balances count."),
     ("reference", "The reference that the investor states in the payment."),
     ("release_at", "When the units are released."),

@@ -1,8 +1,9 @@
 //! Changes of all subscriptions of an offering: ending them, or requiring a reconfirmation. One page at a time, oldest first.
 
 use chrono::{DateTime, Utc};
+use serde_json::json;
 
-use super::{Move, Status, Subscription, transition};
+use super::{Move, Status, Subscription, save, transition, write_event};
 use crate::db::Tx;
 use crate::id::OfferingId;
 use crate::offering::Offering;
@@ -29,6 +30,18 @@ pub async fn end_all_of(tx: &mut Tx, offering: &Offering, actor: &str, reason: &
     Ok(ended)
 }
 
+/// Takes the deadline from subscriptions that were asked to confirm terms which have changed again, so that they are asked anew. A
+/// deadline that has passed stays. The caller locks the offering.
+pub async fn forget_deadlines_of(tx: &mut Tx, offering_id: &OfferingId) -> Result<()> {
+    let now = tx.now();
+    sql("update subscriptions set reconfirm_by = null, version = version + 1, updated_at = $2
+         where offering_id = $1 and status = 'pending_reconfirmation' and reconfirm_by > $2")
+    .bind((offering_id, now))
+    .execute(tx)
+    .await?;
+    Ok(())
+}
+
 /// Requires a reconfirmation of up to `limit` subscriptions under older terms, until the deadline.
 pub async fn reconfirm_all_of(
     tx: &mut Tx,
@@ -37,12 +50,19 @@ pub async fn reconfirm_all_of(
     deadline: DateTime<Utc>,
     limit: i64,
 ) -> Result<PageResult> {
-    let older = format!("s.status in :reconfirmable and s.terms_version < {}", offering.terms_version);
+    let unasked = "(s.status in :reconfirmable or (s.status = 'pending_reconfirmation' and s.reconfirm_by is null))";
+    let older = format!("{unasked} and s.terms_version < {}", offering.terms_version);
     let page = some(tx, &offering.id, &older, limit).await?;
     let asked = PageResult { moved: page.len(), more: page.len() as i64 == limit };
     for mut s in page {
         s.reconfirm_by = Some(deadline);
-        transition(tx, offering, &mut s, Move::ChangeTerms, actor, "the terms changed").await?;
+        if s.status == Status::PendingReconfirmation {
+            save(tx, &mut s).await?;
+            let data = json!({ "from": s.status, "actor": actor, "reason": s.status_reason });
+            write_event(tx, offering, &s, "reconfirmation_required", data).await?;
+        } else {
+            transition(tx, offering, &mut s, Move::ChangeTerms, actor, "the terms changed").await?;
+        }
         // No wake is needed: the sweep finds due timers.
         timer::set(tx, &s.id, Some(deadline)).await?;
     }

@@ -15,7 +15,7 @@ use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 
-pub use end::{PageResult, end_all_of, reconfirm_all_of, unfinished};
+pub use end::{PageResult, end_all_of, forget_deadlines_of, reconfirm_all_of, unfinished};
 pub use list::{Filter, Listed, Scope, count, find, list, listed, lock_row, offerings_to_mint};
 pub use mint::{
     Candidate, FinalMint, amount_sum, candidates, candidates_of, follow_wallet, set_minted, store_mint_checks,

@@ -22,9 +22,8 @@ const RECONFIRM_DAYS: u32 = 5;
 pub fn next_check(o: &Offering, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
     match o.status {
         Status::Approved => o.opens_at.filter(|_| o.auto_open),
-        Status::Open | Status::Paused => o.closes_at,
-        // Their subscriptions are moved page by page, without a pause.
-        Status::Closed | Status::Failed | Status::Cancelled => Some(now),
+        // The check itself finds out whether pages of subscriptions, a full cap or the end come next.
+        Status::Open | Status::Paused | Status::Closed | Status::Failed | Status::Cancelled => Some(now),
         _ => None,
     }
 }
@@ -45,15 +44,18 @@ pub async fn on_timer(tx: &mut Tx, id: &OfferingId) -> Result<Option<DateTime<Ut
         }
         Status::Open | Status::Paused => run(tx, o, now).await,
         Status::Closed if follow_changes(tx, &o, now).await? => Ok(Some(now)),
-        // Its place was given up after the cap was reached: it can still be opened again.
-        Status::Closed if reopen::has_room(&o, now) => Ok(o.closes_at),
-        Status::Closed => match subscription::totals(tx, &o.id).await?.unfinished {
-            0 => {
-                offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
-                Ok(None)
+        Status::Closed => {
+            let Totals { minted, unfinished, .. } = subscription::totals(tx, &o.id).await?;
+            if unfinished > 0 {
+                return Ok(Some(now + Duration::seconds(CHECK_SECONDS)));
             }
-            _ => Ok(Some(now + Duration::seconds(CHECK_SECONDS))),
-        },
+            // All places were given up after the cap was reached: it can still be opened again.
+            if minted == 0 && reopen::has_room(&o, now) {
+                return Ok(o.closes_at);
+            }
+            offering::transition(tx, &mut o, Move::Settle, CALENDAR, None).await?;
+            Ok(None)
+        }
         Status::Failed | Status::Cancelled => {
             let reason = if o.status == Status::Failed { "offering_failed" } else { "offering_cancelled" };
             let page = subscription::end_all_of(tx, &o, CALENDAR, reason, PAGE).await?;

@@ -6,7 +6,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
 use muniment_domain::offering::document::{self, Document};
 use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise_limit, terms};
-use muniment_domain::{Code, Error, Result, exemption, issuer};
+use muniment_domain::{Code, Error, Result, exemption, issuer, subscription};
 use serde_json::json;
 
 use super::{calendar, lock};
@@ -70,19 +70,17 @@ pub async fn change(
             o.lockup_release_at = o.lockup_end();
         }
     }
-    let moved = note_moved_end(&before, &mut o);
+    note_moved_end(&before, &mut o);
     offering::save(tx, &mut o, "offering.updated", json!({ "actor": by.actor, "changed": changed })).await?;
     let now = tx.now();
-    let next = if moved && o.status.is_running() { Some(now) } else { calendar::next_check(&o, now) };
-    timer::set(tx, &o.id, next).await?;
+    timer::set(tx, &o.id, calendar::next_check(&o, now)).await?;
     Ok(o)
 }
 
-/// Returns whether the end moved, and starts a new round in which the calendar updates the subscriptions page by page.
-fn note_moved_end(before: &Offering, after: &mut Offering) -> bool {
+/// If the end moved, starts a new round in which the calendar updates the subscriptions page by page.
+fn note_moved_end(before: &Offering, after: &mut Offering) {
     let moved = before.closes_at != after.closes_at || before.cooling_off_hours != after.cooling_off_hours;
     after.calendar_version += i64::from(moved);
-    moved
 }
 
 fn validate_version(o: &Offering, seen: Option<i64>) -> Result<()> {
@@ -165,14 +163,19 @@ pub async fn material_change(
         validate_token_cap(tx, &o).await?;
         o.terms_version += 1;
         o.terms_sha256 = Some(terms::sha256(&o)?);
-        o.lockup_release_at = o.lockup_end();
+        // Without days, `lockup_end` keeps the date. That is right only for one that was never counted from days.
+        let is_unlocked = counts_lockup(&before) && !counts_lockup(&o);
+        o.lockup_release_at = if is_unlocked { None } else { o.lockup_end() };
         note_moved_end(&before, &mut o);
     }
-    super::make_move(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
     // From now on the calendar updates the subscriptions page by page.
-    let now = tx.now();
-    timer::set(tx, &o.id, Some(now)).await?;
+    super::make_move(tx, &mut o, Move::MaterialChange, &by.actor, Some(reason)).await?;
+    subscription::forget_deadlines_of(tx, &o.id).await?;
     Ok(o)
+}
+
+fn counts_lockup(o: &Offering) -> bool {
+    o.lockup_days.is_some_and(|days| days > 0)
 }
 
 /// Refuses a hard cap above the cap of the deployed token, which never changes.

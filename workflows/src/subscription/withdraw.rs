@@ -79,8 +79,9 @@ pub async fn reconfirm(
 ) -> Result<(Offering, Subscription)> {
     let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
     let now = tx.now();
-    // Without a confirmation until the deadline the subscription ends, even if the calendar has not moved it yet.
-    if s.status != Status::PendingReconfirmation || s.reconfirm_by.is_none_or(|at| at <= now) {
+    // Without a confirmation until the deadline the subscription ends, even if the calendar has not moved it yet. After another change of
+    // terms there is no deadline until the calendar sets it.
+    if s.status != Status::PendingReconfirmation || s.reconfirm_by.is_some_and(|at| at <= now) {
         return Err(s.illegal(Move::Reconfirm.as_str()));
     }
     if offering_version != offering.version {
