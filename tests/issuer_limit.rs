@@ -66,6 +66,24 @@ on_both_databases! {
         assert_eq!(publish().await.status, 200);
     }
 
+    async fn an_offering_that_opens_again_counts_with_its_whole_cap(database: Database) {
+        let mut fixture = OfferingFixture::new(database).await;
+        let european = || json!({ "exemption": "eu_ecsp", "hard_cap": "3000000.00" });
+        let (full, other) = (fixture.approved(european()).await, fixture.approved(european()).await);
+        assert_eq!(fixture.act(&fixture.issuer, &full, "publish", json!({})).await.status, 200);
+        fixture.subscribed(&full, &[("binding", 300_000_000)]).await;
+        fixture.at(in_days(0)).await;
+        assert_eq!(fixture.status(&full).await, "closed");
+        // The money goes back, and the other offering takes the room.
+        fixture.api.write("update subscriptions set status = 'refund_pending'").await;
+        fixture.api.write(&format!("update offerings set committed_total = 0 where id = '{full}'")).await;
+        assert_eq!(fixture.act(&fixture.issuer, &other, "publish", json!({})).await.status, 200);
+        let reopen = async || fixture.act(&fixture.issuer, &full, "reopen", json!({})).await;
+        assert_eq!(reopen().await.field(), above_limit());
+        fixture.api.write(&format!("update offerings set status = 'cancelled' where id = '{other}'")).await;
+        assert_eq!(reopen().await.text("/status"), "open");
+    }
+
     async fn an_earlier_end_is_announced_and_moves_the_withdrawal_period(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(crowdfunded(json!({}))).await;

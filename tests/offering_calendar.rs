@@ -80,6 +80,8 @@ on_both_databases! {
         let id = fixture.open(json!({ "lockup": lockup, "closes_at": later(90) })).await;
         let ends = async || fixture.shown(&id).await.text("/lockup_release_at").parse::<DateTime<Utc>>().unwrap();
         assert!(ends().await > in_days(119), "announced with the planned end");
+        let named = fixture.act(&fixture.issuer, &id, "close", json!({ "reason": "hard_cap_reached" })).await;
+        assert_eq!(named.field(), (422, "/reason".to_owned(), "unexpected".to_owned()), "only the calendar says so");
         let closed = fixture.act(&fixture.issuer, &id, "close", json!({})).await;
         assert_eq!(closed.status, 200, "{closed:?}");
         let end = ends().await;
@@ -89,19 +91,40 @@ on_both_databases! {
     async fn an_offering_below_its_soft_cap_fails_and_cannot_be_closed(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({ "soft_cap": "2000.00" })).await;
-        // A subscription that can still be withdrawn does not count.
         fixture.subscribed(&id, &[("binding", 150_000), ("committed", 900_000)]).await;
+        // A subscription that can still be withdrawn does not count, not even if the calendar runs late.
+        fixture.api.write(&format!("update subscriptions set cooling_off_expires_at = '{}'", later(62))).await;
         let close = fixture.act(&fixture.issuer, &id, "close", json!({})).await;
         assert_eq!((close.status, close.text("/current_status")), (409, "open".to_owned()), "{close:?}");
-        fixture.at(in_days(61)).await;
+        fixture.with_engine(in_days(63), async |engine| timer::run(engine, &id).await.unwrap()).await;
         let shown = fixture.shown(&id).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("failed".to_owned(), "soft_cap_missed".to_owned()));
+        let archive = async |fixture: &OfferingFixture| fixture.act(&fixture.olga, &id, "archive", json!({})).await;
+        assert_eq!(archive(&fixture).await.problem(), (409, "invalid_state".to_owned()), "its subscriptions have not ended");
+        fixture.at(in_days(63)).await;
+        assert_eq!(fixture.api.count("subscriptions where status = 'refund_pending'").await, 2);
+        assert_eq!(archive(&fixture).await.text("/status"), "archived");
+    }
+
+    async fn a_commitment_that_is_fixed_by_the_end_counts_for_the_soft_cap(database: Database) {
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({ "exemption": "eu_mica_other", "soft_cap": "1000.00", "closes_at": later(10) })).await;
+        fixture.approve_investor().await;
+        let made = fixture.investor.post(&format!("/v1/offerings/{id}/subscribe"), json!({ "amount": "1000.00" })).await;
+        assert_eq!((made.status, made.text("/status")), (201, "committed".to_owned()), "{made:?}");
+        // The timer of the offering runs before that of the subscription.
+        fixture.with_engine(in_days(11), async |engine| timer::run(engine, &id).await.unwrap()).await;
+        assert_eq!(fixture.status(&id).await, "closed");
+        fixture.at(in_days(11)).await;
+        let shown = fixture.investor.get(&format!("/v1/subscriptions/{}", made.text("/id"))).await;
+        assert_eq!((shown.text("/status"), fixture.status(&id).await), ("binding".to_owned(), "closed".to_owned()), "{shown:?}");
     }
 
     async fn a_full_offering_closes_when_nobody_can_withdraw(database: Database) {
         let mut fixture = OfferingFixture::new(database).await;
         let id = fixture.open(json!({})).await;
         fixture.subscribed(&id, &[("accepted", 40_000_000), ("committed", 10_000_000)]).await;
+        fixture.api.write(&format!("update subscriptions set cooling_off_expires_at = '{}'", later(1))).await;
         fixture.with_engine(in_days(0), async |engine| run_timer(engine, &id).await).await;
         assert_eq!(fixture.status(&id).await, "open", "some may still withdraw");
         fixture.api.write("update subscriptions set status = 'binding' where status = 'committed'").await;
@@ -109,6 +132,28 @@ on_both_databases! {
         let shown = fixture.shown(&id).await;
         assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("closed".to_owned(), "hard_cap_reached".to_owned()));
         assert_eq!(shown.text("/raised_amount"), "500000.00");
+    }
+
+    async fn a_full_offering_is_watched_after_an_edit_and_a_pause(database: Database) {
+        let mut fixture = OfferingFixture::new(database).await;
+        let id = fixture.open(json!({})).await;
+        fixture.subscribed(&id, &[("binding", 50_000_000)]).await;
+        fixture.api.write("update subscriptions set received_amount = 0").await;
+        fixture.at(in_days(0)).await;
+        let version = fixture.shown(&id).await.body["version"].as_i64().unwrap();
+        let edit = Some(json!({ "description": "A house beside the harbour." }));
+        let edited = fixture.issuer.client().on_version(version).change("PATCH", &format!("/v1/offerings/{id}"), edit).await.unwrap();
+        assert_eq!(edited.status, 200, "{edited:?}");
+        fixture.at(in_days(1)).await;
+        for (verb, body) in [("pause", json!({ "reason": "storm" })), ("resume", json!({}))] {
+            assert_eq!(fixture.act(&fixture.issuer, &id, verb, body).await.status, 200);
+        }
+        fixture.at(in_days(2)).await;
+        assert_eq!(fixture.status(&id).await, "open", "nothing is paid");
+        fixture.api.write("update subscriptions set received_amount = amount").await;
+        fixture.at(in_days(3)).await;
+        let shown = fixture.shown(&id).await;
+        assert_eq!((shown.text("/status"), shown.text("/status_reason")), ("closed".to_owned(), "hard_cap_reached".to_owned()));
     }
 
     async fn the_sweep_recovers_from_a_crash_around_the_timer_commit(database: Database) {

@@ -101,4 +101,28 @@ on_both_databases! {
         assert_eq!(fixture.issuer.post(&reopen, json!({})).await.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(fixture.subscribe(&fixture.investor, "2000.00").await.status, 201);
     }
+    async fn an_offering_with_room_settles_when_the_others_are_minted(database: Database) {
+        let end = Utc::now() + Duration::days(30);
+        let mut fixture = SubscriptionFixture::new(database, |o| (o.hard_cap, o.closes_at) = (200_000, Some(end))).await;
+        let path = format!("/v1/offerings/{}", fixture.offering);
+        let (kept, given_up) = (fixture.binding("1000.00").await, fixture.binding("1000.00").await);
+        for (id, reference) in [(&kept, "bank-1"), (&given_up, "bank-2")] {
+            assert_eq!(fixture.pay(id, "1000.00", reference).await.status, 201);
+        }
+        fixture.at(Clock::manual(Utc::now() + Duration::seconds(5)), None).await;
+        assert_eq!(fixture.operator.get(&path).await.text("/status_reason"), "hard_cap_reached");
+        let gone = fixture.act(&fixture.operator, &given_up, "cancel", json!({ "reason": "the money was stolen" })).await;
+        assert_eq!(gone.text("/status"), "refund_pending", "{gone:?}");
+        // As after the refund of one and the mint of the other. A row needs an operation, so the deployment stands for the mint.
+        fixture.write("insert into contracts (chain_id, address, kind, next_op_number, created_at) select 31337, \
+            '0x00000000000000000000000000000000000000fa', 'factory', 1, created_at from issuers").await;
+        let deploying = fixture.operator.post("/blockchain/deploy-token", json!({ "offering_id": fixture.offering })).await;
+        assert_eq!(deploying.status, 202, "{deploying:?}");
+        fixture.write(&format!("update subscriptions set status = 'refunded' where id = '{given_up}'")).await;
+        let hash = "7".repeat(64);
+        let minted = format!("status = 'minted', mint_operation_id = (select id from operations), mint_tx_hash = '0x{hash}'");
+        fixture.write(&format!("update subscriptions set {minted} where id = '{kept}'")).await;
+        fixture.at(Clock::manual(Utc::now() + Duration::minutes(2)), None).await;
+        assert_eq!(fixture.operator.get(&path).await.text("/status"), "settled");
+    }
 }

@@ -13,10 +13,10 @@
 //!    subscription say which calendar and which terms it has seen, so a late page finds its work and nobody is accepted or bound by unseen
 //!    changes.
 //! 6. **End.** A failed or cancelled offering ends its subscriptions in pages, one commit each. A closed one settles when no subscription
-//!    is unfinished.
+//!    is unfinished. Before that nobody archives it.
 //! 7. **Cancel.** An issuer never cancels alone, and nobody does once money is committed: `Action::CancelOffering` is an approval.
 //! 8. **Limit of the issuer.** Where the law limits what an issuer raises in a year (`muniment_domain::offering::raise_limit`), `submit`,
-//!    `publish` and enlarging lock the issuer after the offering. An open offering counts in full, an ended one with its committed amount.
+//!    `publish`, `reopen` and enlarging lock the issuer after the offering. An open offering counts in full, an ended one with its committed amount.
 //! 9. **Early end.** Where the right to withdraw is counted back from the end, an earlier end is announced five working days ahead, and a
 //!    full offering stays open until its end.
 //!
@@ -149,6 +149,10 @@ pub async fn close(
     reason: Option<&str>,
     by: &Requester,
 ) -> Result<Offering> {
+    if reason == Some(reopen::BY_CAP) {
+        let detail = "This word says that the calendar closed the offering. Give the reason in other words.";
+        return Err(Error::field("/reason", "unexpected", detail));
+    }
     let mut o = lock(tx, scope, id).await?;
     let now = tx.now();
     if o.status.next(Move::Close).is_some() {
@@ -169,9 +173,13 @@ pub async fn close(
     Ok(o)
 }
 
-/// Archives an offering.
+/// Archives an offering whose subscriptions have all ended: the calendar, which ends them, leaves an archived offering.
 pub async fn archive(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester) -> Result<Offering> {
     let mut o = lock(tx, scope, id).await?;
+    if o.status.next(Move::Archive).is_some() && subscription::totals(tx, &o.id).await?.live > 0 {
+        let detail = "Some subscriptions of the offering have not ended yet. Archive it when they have.";
+        return Err(blocked(&o, detail.to_owned()));
+    }
     make_move(tx, &mut o, Move::Archive, &by.actor, None).await?;
     Ok(o)
 }

@@ -3,14 +3,14 @@
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
-use muniment_domain::offering::{self, Move, Offering, Scope, Status};
+use muniment_domain::offering::{self, Move, Offering, Scope, Status, raise_limit};
 use muniment_domain::{Result, issuer, subscription};
 
 use super::{blocked, lock, make_move};
 use crate::requester::Requester;
 use crate::token::deploy;
 
-/// The reason of a close by the cap.
+/// The reason of a close by the cap, which no person can give.
 pub const BY_CAP: &str = "hard_cap_reached";
 
 /// Whether the offering closed by its cap, has room again, and has not reached its end.
@@ -34,6 +34,8 @@ pub async fn reopen(tx: &mut Tx, scope: &Scope, id: &OfferingId, by: &Requester)
             let detail = "Only an offering that closed by its cap, has room again and has not reached its end can be opened again.";
             return Err(blocked(&o, detail.to_owned()));
         }
+        // A closed offering counts with what it sold, an open one with its whole hard cap.
+        raise_limit::check(tx, &o).await?;
         // A closed offering may deploy a token for its sold units alone.
         if let Some(ceiling) = deploy::ceiling_below_hard_cap(tx, &o).await? {
             let detail = format!(
