@@ -240,7 +240,7 @@ fn subscriptions(asked: &Asked, listed: &Listed<Subscription>) -> Section {
     let row = |one: &Subscription| {
         let missing: Vec<_> = one.gates.iter().filter(|gate| !gate.satisfied).map(|gate| gate.code.as_str()).collect();
         let gates = match (one.status.as_str(), missing.is_empty()) {
-            ("minted" | "cancelled" | "rejected" | "expired" | "refunded", _) => {
+            ("minted" | "cancelled" | "rejected" | "expired" | "refund_pending" | "refunded", _) => {
                 cell(one.status_reason.clone().unwrap_or_default())
             }
             (_, true) => cell("All passed").toned("done", "done"),
