@@ -66,7 +66,7 @@ pub struct Reconfirm {
 #[schema(as = SubscriptionAccept)]
 #[serde(deny_unknown_fields)]
 pub struct Accept {
-    /// The quantity to accept, if only a part is accepted.
+    /// The quantity that the caller expects. It must be what the amount buys; a part cannot be accepted.
     quantity: Option<String>,
 }
 
