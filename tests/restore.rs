@@ -3,6 +3,9 @@
 use std::os::unix::process::ExitStatusExt;
 
 use alloy::primitives::{Address, Bytes};
+use muniment_activities::contract::line::Line;
+use muniment_activities::token::mint::MintPage;
+use muniment_activities::token::mint_page;
 use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 
@@ -152,8 +155,15 @@ on_both_databases! {
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 2);
         assert_eq!(site.count("operations where kind = 'mint' and status = 'confirmed'").await, 1);
         assert_eq!(site.count("events where type = 'lane.call_acknowledged'").await, 2);
+        // Another agent's number is a text. The platform goes on above its own.
+        let token: Address = site.rows("select token_address from offerings").await[0][0].parse().unwrap();
+        let lines = vec![Line::new(Address::repeat_byte(7), 1).unwrap()];
+        let mut call = mint_page(Address::ZERO, token, &MintPage { op_id: 1, partition: 1, release_at: 0, lines }).data.to_vec();
+        call[4..36].copy_from_slice(b"Judgment of 3 May, court of Riga");
+        site.mined(&site.sent_as(KEYS[2], token, call.into()).await).await;
         let (resumed, why) = lane(&site, &["resume", "seen"]).await;
         assert!(resumed, "{why}");
+        assert_eq!(site.count("contracts where kind = 'token' and next_op_number = 2").await, 1);
     }
 
     async fn a_payout_after_the_backup_is_not_repeated(database: Database) {

@@ -14,7 +14,7 @@ use crate::{
                 pausedCall, totalSupply_1Call,
             },
         },
-        operation::{Execution, read},
+        operation::{Execution, executions, read},
         registry::Roles,
     },
     fault::Fault,
@@ -47,8 +47,10 @@ pub struct Agent {
 /// An operation that the contract executed, by its own event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExecutedOperation {
-    /// The operation number.
-    pub op_id: u64,
+    /// Its kind, as the contract names it. Each kind has numbers of its own.
+    pub kind: B256,
+    /// The operation number. It can be larger than any of the platform's.
+    pub op_id: U256,
     /// Its transaction and payload.
     pub at: Execution,
 }
@@ -148,20 +150,15 @@ impl<'a> BatchReader<'a> {
         };
         self.calls += 1;
         let logs = self.chain.logs(&filter).await?;
-        // Some nodes ignore the filter, so check the events again.
-        let ours = logs.iter().filter(|log| log.address == self.contract && (from..=to).contains(&log.block_number));
-        ours.map(|log| {
-            let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
-                .map_err(|error| Fault::Malformed(format!("OperationExecuted of {}: {error}", self.contract)))?;
-            let at = Execution {
-                tx_hash: log.tx_hash,
-                block_number: log.block_number,
-                block_hash: log.block_hash,
-                payload_hash: event.payloadHash,
-            };
-            Ok(ExecutedOperation { op_id: event.opId.saturating_to(), at })
-        })
-        .collect()
+        let found = executions(&logs, self.contract)?.into_iter();
+        Ok(found
+            .filter(|(_, log)| (from..=to).contains(&log.block_number))
+            .map(|(event, log)| ExecutedOperation {
+                kind: event.kind,
+                op_id: event.opId,
+                at: Execution::of(log, event.payloadHash),
+            })
+            .collect())
     }
 
     /// Calls a view function many times at the block of this survey.

@@ -7,16 +7,20 @@ use alloy::{
 use crate::{
     chain::{
         Chain,
-        logs::LogFilter,
+        logs::{ChainLog, LogFilter},
         receipt::{Log, Receipt},
         simulate::{At, Call},
     },
     contract::bindings::token::PlatformSecurityToken7518::{
-        self as Token, OperationExecuted, isOperationExecutedCall, lastRecoveryOfCall,
+        self as Token, AddressRecovered, OperationExecuted, isOperationExecutedCall, lastRecoveryOfCall,
     },
     fault::Fault,
     revert::Revert,
 };
+
+/// No larger number is the platform's, which counts from 1: a forced transfer takes any 32 bytes of text for one. Above it a counter would
+/// soon have no next number.
+const OPERATION_NUMBER_MAX: i64 = 1 << 62;
 
 /// A successful transaction lacks the effect of its operation.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -34,6 +38,12 @@ pub struct Execution {
     pub block_hash: B256,
     /// The hash of the executed call.
     pub payload_hash: B256,
+}
+
+impl Execution {
+    pub(crate) fn of(log: &ChainLog, payload_hash: B256) -> Self {
+        Self { tx_hash: log.tx_hash, block_number: log.block_number, block_hash: log.block_hash, payload_hash }
+    }
 }
 
 /// The payload hash that a contract stores for a call: keccak256 of the complete calldata.
@@ -67,16 +77,17 @@ fn event<E: SolEvent>(log: &Log) -> Option<E> {
 
 /// Checks that the contract's event in this receipt shows the operation with exactly this calldata.
 pub fn executed_effect(receipt: &Receipt, contract: Address, op_id: u64, data: &Bytes) -> Result<(), MissingEffect> {
-    let payload = payload_hash(data);
-    let mut events = events::<OperationExecuted>(receipt, contract);
-    match events.find(|event| event.opId == U256::from(op_id)) {
-        Some(event) if event.payloadHash == payload => Ok(()),
-        Some(event) => Err(MissingEffect(format!(
-            "operation {op_id} was executed with the payload {}, not {payload}",
-            event.payloadHash
-        ))),
-        None => Err(MissingEffect(format!("{contract} has no event of operation {op_id}"))),
+    let (number, payload, kind) = (U256::from(op_id), payload_hash(data), kind_of(data));
+    let numbered = || events::<OperationExecuted>(receipt, contract).filter(|event| event.opId == number);
+    if numbered().any(|event| event.payloadHash == payload) {
+        return Ok(());
     }
+    Err(MissingEffect(match numbered().find(|event| Some(event.kind) == kind) {
+        Some(event) => {
+            format!("operation {op_id} was executed with the payload {}, not {payload}", event.payloadHash)
+        }
+        None => format!("{contract} has no event of operation {op_id}"),
+    }))
 }
 
 /// The kind of operation that a call is, as the contract names it in its event. Each kind has numbers of its own.
@@ -96,6 +107,11 @@ pub fn kind_of(data: &[u8]) -> Option<B256> {
         _ => return None,
     };
     Some(B256::right_padding_from(name.as_bytes()))
+}
+
+/// Whether a kind is that of recoveries. Each lost wallet has numbers of its own.
+pub fn is_recovery(kind: B256) -> bool {
+    kind == B256::right_padding_from(b"recovery")
 }
 
 fn kind(data: &[u8]) -> Result<B256, Fault> {
@@ -118,7 +134,7 @@ pub async fn is_operation_executed(
     view(chain, contract, &isOperationExecutedCall { kind: kind(data)?, opId: U256::from(op_id) }, at).await
 }
 
-/// Finds the transaction that executed this call under its operation number since a block.
+/// Finds the transaction that executed this call under its operation number since a block, or else the one that used up the number.
 pub async fn find_execution(
     chain: &Chain,
     contract: Address,
@@ -126,74 +142,76 @@ pub async fn find_execution(
     op_id: u64,
     since: u64,
 ) -> Result<Option<Execution>, Fault> {
-    let kind = kind(data)?;
+    let (kind, payload) = (kind(data)?, keccak256(data));
+    let topics = vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))], vec![kind]];
+    let filter = LogFilter { from_block: since, to_block: None, addresses: vec![contract], topics };
+    let numbered: Vec<Execution> = executions(&chain.logs(&filter).await?, contract)?
+        .into_iter()
+        .filter(|(event, _)| event.opId == U256::from(op_id) && event.kind == kind)
+        .map(|(event, log)| Execution::of(log, event.payloadHash))
+        .collect();
+    if let Some(ours) = numbered.iter().find(|found| found.payload_hash == payload) {
+        return Ok(Some(*ours));
+    }
+    match Token::recoveryAddressCall::abi_decode(data) {
+        Ok(call) => other_recovery(chain, contract, call.lost, since, &numbered).await,
+        Err(_) => Ok(numbered.first().copied()),
+    }
+}
+
+/// The one among these recoveries that is of the same lost wallet. Those of other wallets may have the same number.
+async fn other_recovery(
+    chain: &Chain,
+    contract: Address,
+    lost: Address,
+    since: u64,
+    numbered: &[Execution],
+) -> Result<Option<Execution>, Fault> {
+    if numbered.is_empty() {
+        return Ok(None);
+    }
+    let topics = [AddressRecovered::SIGNATURE_HASH, lost.into_word()];
     let filter = LogFilter {
         from_block: since,
         to_block: None,
         addresses: vec![contract],
-        topics: vec![vec![OperationExecuted::SIGNATURE_HASH], vec![B256::from(U256::from(op_id))], vec![kind]],
+        topics: topics.iter().map(|topic| vec![*topic]).collect(),
     };
     let logs = chain.logs(&filter).await?;
-    // A contract executes a number of a kind once, so there is at most one event.
-    let Some(log) = logs.first() else { return Ok(None) };
-    let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
-        .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
-    // Some nodes ignore the filter, so check the event again.
-    if log.address != contract || event.opId != U256::from(op_id) || event.kind != kind {
-        return Err(Fault::Malformed(format!(
-            "the request was for the event of operation {op_id}, the answer is of operation {}",
-            event.opId
-        )));
-    }
-    Ok(Some(Execution {
-        tx_hash: log.tx_hash,
-        block_number: log.block_number,
-        block_hash: log.block_hash,
-        payload_hash: event.payloadHash,
-    }))
+    let of_wallet = logs.iter().filter(|log| log.address == contract && log.topics.starts_with(&topics));
+    let transactions: Vec<B256> = of_wallet.map(|log| log.tx_hash).collect();
+    Ok(numbered.iter().find(|found| transactions.contains(&found.tx_hash)).copied())
+}
+
+/// The operations that a contract executed. Some nodes ignore the filter, so each event is checked again.
+pub(crate) fn executions(logs: &[ChainLog], contract: Address) -> Result<Vec<(OperationExecuted, &ChainLog)>, Fault> {
+    let signature = Some(&OperationExecuted::SIGNATURE_HASH);
+    let ours = logs.iter().filter(|log| log.address == contract && log.topics.first() == signature);
+    ours.map(|log| {
+        let event = OperationExecuted::decode_raw_log_validate(log.topics.iter().copied(), &log.data)
+            .map_err(|error| Fault::Malformed(format!("OperationExecuted of {contract}: {error}")))?;
+        Ok((event, log))
+    })
+    .collect()
 }
 
 /// The highest operation number that the contract executed since a block; 0 for none. After a restore the database
 /// continues above it.
-pub async fn highest_operation_number(chain: &Chain, contract: Address, since: u64) -> Result<u64, Fault> {
+pub async fn highest_operation_number(chain: &Chain, contract: Address, since: u64) -> Result<i64, Fault> {
     let filter = LogFilter {
         from_block: since,
         to_block: None,
         addresses: vec![contract],
         topics: vec![vec![OperationExecuted::SIGNATURE_HASH]],
     };
-    let logs = chain.logs(&filter).await?;
-    let ids = logs.iter().filter_map(|log| log.topics.get(1)).map(|topic| U256::from_be_bytes(topic.0).saturating_to());
-    Ok(ids.max().unwrap_or_default())
+    highest(&chain.logs(&filter).await?, contract)
+}
+
+fn highest(logs: &[ChainLog], contract: Address) -> Result<i64, Fault> {
+    let found = executions(logs, contract)?.into_iter();
+    let numbers = found.filter_map(|(event, _)| i64::try_from(event.opId).ok());
+    Ok(numbers.filter(|number| *number <= OPERATION_NUMBER_MAX).max().unwrap_or_default())
 }
 
 #[cfg(test)]
-mod tests {
-    use std::collections::BTreeMap;
-
-    const SOURCE: &str = include_str!("../../../contracts/src/Operations.sol");
-
-    /// The constants of the contract that name a kind.
-    fn words() -> Vec<&'static str> {
-        let lines = SOURCE.lines().filter(|line| line.trim_start().starts_with("bytes32 internal constant _"));
-        lines.filter_map(|line| line.split('"').nth(1)).collect()
-    }
-
-    /// The bit of a kind, as `_indexOf` computes it from the word and the zeros behind it.
-    fn bit(word: &str) -> u32 {
-        let bytes = word.bytes().chain(std::iter::repeat(0)).take(32);
-        bytes.fold(0, |rest, byte| (rest * 256 + u32::from(byte)) % 149) & 0xf
-    }
-
-    #[test]
-    fn no_two_kinds_share_a_bit() {
-        assert!(SOURCE.contains("return (uint256(kind) % 149) & 0xf;"), "the bit is computed in another way");
-        let mut taken: BTreeMap<u32, &str> = BTreeMap::new();
-        for word in words() {
-            let before = taken.insert(bit(word), word);
-            assert_eq!(before, None, "{word} has the same bit as this kind, and each would use up the other's numbers");
-        }
-        assert!(taken.len() >= 11, "{taken:?}");
-        assert_eq!(bit("notice"), bit("recovery"), "this check can fail");
-    }
-}
+mod tests;

@@ -119,12 +119,28 @@ async fn custody_calls_carry_their_operation_number() {
     let forced = token::force_transfer(operator, contract, 3, 1, holder(0), line(1, 6), &[7; 32]);
     executed_effect(&anvil.execute(&forced).await, contract, 3, &forced.data).unwrap();
     let recovered = token::recover(operator, contract, holder(1), holder(9), 4);
-    executed_effect(&anvil.execute(&recovered).await, contract, 4, &recovered.data).unwrap();
+    let receipt = anvil.execute(&recovered).await;
+    executed_effect(&receipt, contract, 4, &recovered.data).unwrap();
     assert_eq!(token::balance_of(&anvil.chain, contract, holder(9), 1, At::Latest).await.unwrap(), U256::from(17));
     assert_eq!(
         token::locked_balance_of(&anvil.chain, contract, holder(9), 1, At::Latest).await.unwrap(),
         U256::from(4)
     );
+    // Each lost wallet has numbers of its own: only another recovery of the same wallet has used its number up.
+    let elsewhere = token::recover(operator, contract, holder(2), holder(8), 4);
+    let find = async |call: &Call| find_execution(&anvil.chain, contract, &call.data, 4, 0).await.unwrap();
+    assert_eq!(find(&elsewhere).await, None);
+    let second = anvil.execute(&elsewhere).await;
+    assert_eq!(find(&elsewhere).await.unwrap().tx_hash, second.tx_hash);
+    let conflict = find(&token::recover(operator, contract, holder(2), holder(7), 4)).await.unwrap();
+    assert_eq!((conflict.tx_hash, conflict.payload_hash), (second.tx_hash, payload_hash(&elsewhere.data)));
+    assert_eq!(find(&recovered).await.unwrap().tx_hash, receipt.tx_hash);
+    assert_eq!(find(&forced).await, None, "its kind has numbers of its own");
+    // A document instead of a number: the contract takes its first word for one.
+    let documented = token::force_transfer(operator, contract, 0, 1, holder(0), line(9, 1), &[]);
+    let text = [&documented.data[..196], b"Judgment of 3 May, court of Riga"].concat();
+    anvil.execute(&Call { data: text.into(), ..documented }).await;
+    assert_eq!(highest_operation_number(&anvil.chain, contract, 0).await.unwrap(), 4);
 }
 
 #[tokio::test]

@@ -84,6 +84,8 @@ async fn held_at(tx: &mut Tx, offering: &Offering, last: i64, block_number: i64)
 pub struct KnownStep {
     pub operation_id: OperationId,
     pub op_number: i64,
+    /// The function that it calls, from which its kind follows.
+    pub selector: Vec<u8>,
     pub payload_hash: Option<Hex<B256>>,
     pub outcome: Option<Outcome>,
     pub block_number: Option<i64>,
@@ -105,7 +107,8 @@ impl KnownStep {
 
 /// All steps with operation numbers on a token.
 pub async fn steps_of_token(tx: &mut Tx, offering: &Offering) -> Result<Vec<KnownStep>> {
-    sql("select s.operation_id, s.op_number, s.payload_hash, s.outcome, s.block_number, o.status, o.resolution
+    sql("select s.operation_id, s.op_number, substr(s.calldata, 1, 4) as selector, s.payload_hash, s.outcome, s.block_number,
+             o.status, o.resolution
          from operations o join operation_steps s on s.operation_id = o.id
          where o.offering_id = $1 and s.op_number is not null and s.target = $2
          order by s.op_number")

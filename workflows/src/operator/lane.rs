@@ -77,7 +77,7 @@ pub async fn may_resume(engine: &Engine, lane_id: &LaneId) -> Result<Resumable> 
     for (address, kind) in contracts {
         if let (Some(since), contract::Kind::Token | contract::Kind::Distributor) = (unknown, kind) {
             let number = highest_operation_number(&network.chain, address.0, since).await.map_err(unavailable)?;
-            highest.push((address.0, number.cast_signed()));
+            highest.push((address.0, number));
         }
     }
     Ok(Resumable { lane, next_nonce, highest })

@@ -3,6 +3,7 @@
 //! A run is a row with a part for each token. A worker compares one part at a time, at one final block by its hash, and commits its
 //! findings. Payouts are compared with the coin's transfers: each receipt must have its transfer.
 
+mod executed;
 pub mod import;
 mod payout;
 mod signers;

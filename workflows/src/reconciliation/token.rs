@@ -1,9 +1,9 @@
 //! Compares a token with the database: supply, balances, locks, freezes, restrictions, executed operations and payouts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use alloy_primitives::{Address, U256};
-use muniment_activities::contract::batch_read::{BatchReader, ExecutedOperation};
+use muniment_activities::contract::batch_read::BatchReader;
 use muniment_activities::fault::Fault;
 use muniment_domain::column::Hex;
 use muniment_domain::holding::Holding;
@@ -13,7 +13,7 @@ use muniment_domain::reconciliation::{self, Finding, FindingKind, KnownStep, Par
 use muniment_domain::subscription;
 
 use super::payout::{self, Recorded};
-use super::{Compared, Comparison};
+use super::{Compared, Comparison, executed};
 use crate::engine::{Engine, Network};
 
 /// Compares one token at the final block up to which the database is settled, or at an earlier one.
@@ -75,8 +75,8 @@ async fn compare_state(
     if !belief.past {
         compare_present(survey, belief, &holders, findings).await?;
     }
-    let executed = survey.executed(since, belief.block_number.cast_unsigned()).await?;
-    findings.extend(operations(known, &executed, belief.block_number));
+    let done = survey.executed(since, belief.block_number.cast_unsigned()).await?;
+    findings.extend(executed::compare(known, &done, belief.block_number));
     Ok(())
 }
 
@@ -195,46 +195,4 @@ fn differs_in_freeze(belief: &TokenState, account: Address, actual: bool) -> Opt
         actual: state(actual, "frozen"),
         suggested_action: "Find which agent changed it. Freeze or unfreeze the address here, so that both agree.",
     })
-}
-
-/// Compares the executed operation numbers with the database.
-fn operations(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) -> Vec<Finding> {
-    let by_number: BTreeMap<u64, &KnownStep> = known.iter().map(|k| (k.op_number.cast_unsigned(), k)).collect();
-    let done: BTreeSet<u64> = executed.iter().map(|e| e.op_id).collect();
-    let finding = |kind, subject: String, expected: &str, actual: String, suggested_action| Finding {
-        kind,
-        severity: Severity::Critical,
-        subject,
-        expected: Some(expected.to_owned()),
-        actual: Some(actual),
-        suggested_action,
-    };
-    let mut findings = Vec::new();
-    for e in executed {
-        let (subject, actual) = (format!("operation number {}", e.op_id), format!("executed in {}", e.at.tx_hash));
-        match by_number.get(&e.op_id) {
-            None => findings.push(finding(
-                FindingKind::UnknownOperation,
-                subject,
-                "no such operation",
-                actual,
-                "The chain executed an operation that this database never accepted. Import it before the lane signs again.",
-            )),
-            Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
-                findings.push(finding(FindingKind::OpIdConflict, k.operation_id.to_string(), "executed with our payload", actual,
-                    "Somebody else calls this contract with the platform's operation numbers. Abandon the operation, and find out who holds an agent's key."));
-            }
-            Some(k) if !k.is_done() && !k.is_live() => {
-                findings.push(finding(FindingKind::ExecutedNotConfirmed, k.operation_id.to_string(), "not executed", actual,
-                    "Retry the operation: the engine finds it on the chain and confirms it. Mark an abandoned one as confirmed by hand."));
-            }
-            Some(_) => {}
-        }
-    }
-    let missing = known.iter().filter(|k| k.is_done() && k.block_number.is_some_and(|number| number <= last));
-    for k in missing.filter(|k| !done.contains(&k.op_number.cast_unsigned())) {
-        findings.push(finding(FindingKind::ConfirmedNotExecuted, k.operation_id.to_string(), "executed", "not executed".to_owned(),
-            "The chain does not show an operation that is confirmed here. Check the endpoints first. Then pause the offering and ask for help."));
-    }
-    findings
 }
