@@ -1,12 +1,14 @@
 //! Claims of what the distributor withholds, for all holders of a distribution at once.
 
-use alloy::primitives::{Address, Bytes, keccak256};
+use alloy::primitives::{Address, Bytes, hex, keccak256};
+use muniment_activities::chain::simulate::Call;
 use muniment_activities::payout::claim;
 use muniment_activities::token;
 use serde_json::{Value, json};
 use world::{Database, KEYS, on_both_databases};
 
 use crate::installation::{Answer, PayoutFixture, signer_of, wallet};
+use crate::reconciliation::{kinds, report};
 
 /// A distribution to five holders whose page left out the first three, because they were frozen then. Two accounts fit a page of claims.
 async fn with_three_withheld(database: Database) -> (PayoutFixture, String) {
@@ -47,6 +49,14 @@ async fn claim_all(fixture: &PayoutFixture, key: &str, id: &str) -> Answer {
 async fn ends(fixture: &PayoutFixture, id: &str) -> String {
     fixture.site.settled().await;
     fixture.shown(id).await.text("/status")
+}
+
+/// A wallet with code that passes each call on to the distributor.
+async fn smart_wallet(fixture: &PayoutFixture) -> Address {
+    let address = Address::repeat_byte(0x5a);
+    let code = format!("0x365f5f375f5f365f5f73{}5af100", hex::encode(fixture.site.platform.distributor));
+    fixture.site.anvil.rpc().call("anvil_setCode", json!([address, code])).await;
+    address
 }
 
 on_both_databases! {
@@ -102,8 +112,9 @@ on_both_databases! {
         for holder in 1..=3 {
             set_frozen(&fixture, holder, false).await;
         }
-        // Anyone may claim, and the payee is the same.
+        // Anyone may claim, from any contract, and the payee is the same.
         let call = claim::one(signer_of(KEYS[3]), fixture.site.platform.distributor, keccak256(&id), wallet(1));
+        let call = Call { to: Some(smart_wallet(&fixture).await), ..call };
         let hash = fixture.sent_as(KEYS[3], call).await;
         assert_eq!(fixture.site.included(&hash).await["status"], "0x1");
         assert_eq!(claim_all(&fixture, "first", &id).await.status, 202);
@@ -114,6 +125,34 @@ on_both_databases! {
         assert_eq!(fixture.sums_agree().await, 5);
         let receipt = format!("select tx_hash from payout_receipts where payee_address = '{:#x}'", wallet(1));
         assert_eq!(fixture.site.rows(&receipt).await, [[hash]]);
+        let compared = report(&fixture.site, &fixture.server, "compared", json!({})).await;
+        assert_eq!(kinds(&compared), [""; 0], "{compared}");
+    }
+
+    async fn two_lines_of_one_account_are_claimed_in_one_payment(database: Database) {
+        let fixture = PayoutFixture::with(database, 3, |site| site.config.engine("payout_page_holders", 5)).await;
+        let (site, server) = (&fixture.site, &fixture.server);
+        let id = fixture.snapshotted("distributor", "300.00").await;
+        // After the record date a wallet is lost, and its owner holds units in the other one already.
+        let owner = site.rows(&format!("select investor_id from wallets where address = '{:#x}'", wallet(1))).await[0][0].clone();
+        let second = format!("update wallets set investor_id = '{owner}', is_default = false where address = '{:#x}'", wallet(2));
+        assert_eq!(site.write(&second).await, 1);
+        let body = json!({ "offering_id": site.offerings[0], "investor_id": owner, "lost_address": wallet(1).to_checksum(None),
+            "new_address": wallet(2).to_checksum(None), "evidence_document_sha256": "cd".repeat(32) });
+        server.request_and_approve(&fixture.colleague, "/blockchain/recover", "recover", body).await;
+        site.settled().await;
+        assert_eq!(fixture.act("calculate", &id, "calculate").await.text("/status"), "calculated");
+        fixture.send_foreign(token::freeze(Address::ZERO, fixture.token, wallet(2), Bytes::new())).await;
+        fixture.executed(&id).await;
+        fixture.reaches(&id, "partially_completed").await;
+        set_frozen(&fixture, 2, false).await;
+        assert_eq!(claim_all(&fixture, "claim", &id).await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 3);
+        let receipts = format!("payout_receipts where payee_address = '{:#x}'", wallet(2));
+        assert_eq!(site.count(&receipts).await, 2);
+        let compared = report(site, server, "compared", json!({})).await;
+        assert_eq!(kinds(&compared), [""; 0], "{compared}");
     }
 
     async fn a_claim_that_was_given_up_can_be_made_again(database: Database) {

@@ -68,26 +68,36 @@ pub type Payments = BTreeMap<(Address, U256), usize>;
 /// Receipts in one batch.
 const RECEIPTS_PER_BATCH: usize = 100;
 
-/// For each transaction, the payments from its sender or from the contract it called. None where the chain shows no
-/// success up to block `last`.
+/// A transaction, and the distributor that pays in it. Without one, its sender pays or the contract that it calls.
+pub type Paying = (B256, Option<Address>);
+
+/// The payments in each transaction. None where the chain shows no success up to block `last`.
 pub async fn paid_in(
     chain: &Chain,
     asset: Address,
-    hashes: &[B256],
+    paying: &[Paying],
     last: u64,
 ) -> Result<Vec<Option<Payments>>, Fault> {
-    let mut found = Vec::with_capacity(hashes.len());
-    for chunk in hashes.chunks(RECEIPTS_PER_BATCH) {
-        for receipt in chain.receipts(chunk).await? {
+    let mut found = Vec::with_capacity(paying.len());
+    for chunk in paying.chunks(RECEIPTS_PER_BATCH) {
+        let hashes: Vec<B256> = chunk.iter().map(|(hash, _)| *hash).collect();
+        for (receipt, (_, distributor)) in chain.receipts(&hashes).await?.into_iter().zip(chunk) {
             // A receipt above `last` can still be reorganised.
-            found.push(receipt.filter(|r| r.success && r.block_number <= last).map(|r| {
-                let sources = [Some(r.from), r.to];
-                let left = events::<DemoCoin::Transfer>(&r, asset).filter(|event| sources.contains(&Some(event.from)));
-                payments(left.map(|event| (event.to, event.value)))
-            }));
+            let receipt = receipt.filter(|r| r.success && r.block_number <= last);
+            found.push(receipt.map(|r| shown_by(&r, asset, *distributor)));
         }
     }
     Ok(found)
+}
+
+/// The payments in one transaction. Whoever sent it through another contract, the distributor pays.
+fn shown_by(receipt: &Receipt, asset: Address, distributor: Option<Address>) -> Payments {
+    if let Some(distributor) = distributor {
+        return paid_by(receipt, asset, distributor);
+    }
+    let sources = [Some(receipt.from), receipt.to];
+    let left = events::<DemoCoin::Transfer>(receipt, asset).filter(|event| sources.contains(&Some(event.from)));
+    payments(left.map(|event| (event.to, event.value)))
 }
 
 /// Counts payments.
@@ -125,5 +135,37 @@ pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), Missing
             "the coin shows a transfer of {amount} units to {payee} that is not on the page"
         ))),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use alloy::sol_types::SolEvent;
+
+    use super::*;
+    use crate::chain::receipt::Log;
+
+    #[test]
+    fn the_distributor_pays_through_whatever_contract_it_is_called() {
+        let [coin, wallet, distributor, payee] = [1, 2, 3, 4].map(Address::repeat_byte);
+        let transfer = |from, units: u64| {
+            let event = DemoCoin::Transfer { from, to: payee, value: U256::from(units) }.encode_log_data();
+            Log { address: coin, topics: event.topics().to_vec(), data: event.data }
+        };
+        let receipt = Receipt {
+            tx_hash: B256::ZERO,
+            block_number: 1,
+            block_hash: B256::ZERO,
+            from: Address::repeat_byte(9),
+            to: Some(wallet),
+            contract_address: None,
+            success: true,
+            gas_used: 0,
+            effective_gas_price: 0,
+            logs: vec![transfer(wallet, 5), transfer(distributor, 7)],
+        };
+        let one = |units: u64| payments(std::iter::once((payee, U256::from(units))));
+        assert_eq!(shown_by(&receipt, coin, Some(distributor)), one(7));
+        assert_eq!(shown_by(&receipt, coin, None), one(5));
     }
 }

@@ -11,7 +11,7 @@ use crate::sql::sql;
 use crate::step::Outcome;
 
 /// A payment with a receipt.
-#[derive(Clone, Debug, sqlx::FromRow)]
+#[derive(Clone, Debug, PartialEq, Eq, sqlx::FromRow)]
 #[allow(missing_docs)]
 pub struct Payment {
     pub distribution_id: DistributionId,
@@ -20,12 +20,24 @@ pub struct Payment {
     pub payout_token: Hex<Address>,
     pub payee_address: Hex<Address>,
     pub units: Dec<U256>,
+    /// The contract that paid it; none for a payment from the payer.
+    pub distributor: Option<Hex<Address>>,
+    /// Whether it was withheld first. A transaction can claim for others as well.
+    pub claimed: bool,
 }
 
 /// All receipts of an offering's distributions, by transaction.
 pub async fn payments(tx: &mut Tx, offering_id: &OfferingId, block_number: i64) -> Result<Vec<Payment>> {
-    sql("select r.distribution_id, r.entitlement_id, r.tx_hash, r.payout_token, r.payee_address, r.units
+    sql("select r.distribution_id, r.entitlement_id, r.tx_hash, r.payout_token, r.payee_address, r.units, p.distributor,
+             coalesce(p.name <> 'payoutForDistribution', false) as claimed
          from payout_receipts r join distributions d on d.id = r.distribution_id
+         left join (
+             select s.operation_id, min(s.target) as distributor, min(s.name) as name
+             from operations o join operation_steps s on s.operation_id = o.id
+             where o.offering_id = $1 and o.kind = 'distributor_payout'
+                 and s.name in ('payoutForDistribution', 'claimWithheld', 'batchClaimWithheld')
+             group by s.operation_id
+         ) p on p.operation_id = r.operation_id
          where d.offering_id = $1 and r.block_number <= $2
          order by r.distribution_id, r.tx_hash, r.entitlement_id")
     .bind((offering_id, block_number))

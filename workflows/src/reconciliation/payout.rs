@@ -1,12 +1,12 @@
 //! Compares the payouts of an offering with the chain: each receipt and the sums of each distribution with the coin's transfers, and the
 //! pages of each declared list with the distributor.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{Address, B256, U256};
 use muniment_activities::chain::simulate::At;
 use muniment_activities::fault::Fault;
-use muniment_activities::payout::coin::{self, Payments};
+use muniment_activities::payout::coin::{self, Paying, Payments};
 use muniment_activities::payout::distributor;
 use muniment_domain::reconciliation::{DistributorStep, Finding, FindingKind, Payment, Severity};
 use muniment_domain::step::Outcome;
@@ -29,45 +29,85 @@ pub async fn compare(network: &Network, recorded: &Recorded, findings: &mut Vec<
     Ok(transfers + pages(network, recorded, findings).await?)
 }
 
+/// A coin, with a transaction that pays in it.
+type Place = (Address, Paying);
+
+fn place(payment: &Payment) -> Place {
+    (payment.payout_token.0, (payment.tx_hash.0, payment.distributor.map(|contract| contract.0)))
+}
+
 /// Each receipt must have its transfer, and each distribution must have paid exactly the sum of its receipts.
 async fn transfers(network: &Network, recorded: &Recorded, findings: &mut Vec<Finding>) -> Result<u64, Fault> {
-    let mut of_asset: BTreeMap<Address, Vec<B256>> = BTreeMap::new();
-    for payment in &recorded.payments {
-        let hashes = of_asset.entry(payment.payout_token.0).or_default();
-        if hashes.last() != Some(&payment.tx_hash.0) {
-            hashes.push(payment.tx_hash.0);
-        }
+    let mut of_asset: BTreeMap<Address, BTreeSet<Paying>> = BTreeMap::new();
+    for (asset, paying) in recorded.payments.iter().map(place) {
+        of_asset.entry(asset).or_default().insert(paying);
     }
-    let (mut shown, mut calls): (BTreeMap<B256, Payments>, u64) = (BTreeMap::new(), 0);
-    for (asset, hashes) in of_asset {
-        calls += hashes.len() as u64;
-        let found = coin::paid_in(&network.chain, asset, &hashes, recorded.block.0.cast_unsigned()).await?;
-        shown.extend(hashes.into_iter().zip(found.into_iter().map(Option::unwrap_or_default)));
+    let (mut shown, mut calls): (BTreeMap<Place, Payments>, u64) = (BTreeMap::new(), 0);
+    for (asset, paying) in of_asset {
+        calls += paying.len() as u64;
+        let paying: Vec<Paying> = paying.into_iter().collect();
+        let found = coin::paid_in(&network.chain, asset, &paying, recorded.block.0.cast_unsigned()).await?;
+        let found = found.into_iter().map(Option::unwrap_or_default);
+        shown.extend(paying.into_iter().map(|paying| (asset, paying)).zip(found));
     }
-    let sum = |paid: &Payments| {
-        paid.iter()
-            .fold(U256::ZERO, |sum, ((_, units), count)| sum.saturating_add(units.saturating_mul(U256::from(*count))))
-    };
+    findings.extend(receipts(&recorded.payments, shown));
+    Ok(calls)
+}
+
+/// Compares receipts with the payments that the chain shows.
+fn receipts(recorded: &[Payment], mut shown: BTreeMap<Place, Payments>) -> Vec<Finding> {
     let mut sums: BTreeMap<&str, (U256, U256)> = BTreeMap::new();
-    let mut last = None;
-    for payment in &recorded.payments {
-        let (expected, actual) = sums.entry(payment.distribution_id.as_str()).or_default();
+    let mut groups: BTreeMap<(&str, Place, Address), Vec<&Payment>> = BTreeMap::new();
+    let mut pages: BTreeSet<(&str, Place)> = BTreeSet::new();
+    for payment in recorded {
+        let (distribution, place) = (payment.distribution_id.as_str(), place(payment));
+        let (expected, actual) = sums.entry(distribution).or_default();
         *expected = expected.saturating_add(payment.units.0);
-        if last.replace(payment.tx_hash.0) != Some(payment.tx_hash.0) {
-            *actual = actual.saturating_add(shown.get(&payment.tx_hash.0).map_or(U256::ZERO, sum));
+        // A page pays its lines and nobody else.
+        if !payment.claimed && pages.insert((distribution, place)) {
+            *actual = actual.saturating_add(shown.get(&place).map_or(U256::ZERO, all));
         }
+        groups.entry((distribution, place, payment.payee_address.0)).or_default().push(payment);
     }
-    for payment in &recorded.payments {
-        let left = shown
-            .get_mut(&payment.tx_hash.0)
-            .and_then(|paid| paid.get_mut(&(payment.payee_address.0, payment.units.0)));
-        match left.filter(|left| **left > 0) {
-            Some(left) => *left -= 1,
-            None => findings.push(missing(payment)),
-        }
+    let mut findings = Vec::new();
+    for ((distribution, place, payee), group) in groups {
+        let left = unpaid(&group, payee, shown.entry(place).or_default());
+        let (_, actual) = sums.entry(distribution).or_default();
+        // The same transaction can claim for others, so only what is matched counts.
+        let claimed = group.iter().filter(|payment| payment.claimed && !left.contains(payment));
+        *actual = claimed.fold(*actual, |sum, payment| sum.saturating_add(payment.units.0));
+        findings.extend(left.into_iter().map(missing));
     }
     findings.extend(sums.into_iter().filter(|(_, (expected, actual))| expected != actual).map(differs));
-    Ok(calls)
+    findings
+}
+
+/// The receipts of one payee that the payments of a transaction do not cover. They are taken from these payments.
+fn unpaid<'a>(group: &[&'a Payment], payee: Address, paid: &mut Payments) -> Vec<&'a Payment> {
+    let sum = group.iter().fold(U256::ZERO, |sum, payment| sum.saturating_add(payment.units.0));
+    let to_payee: Payments =
+        paid.iter().filter(|((to, _), _)| *to == payee).map(|(paid, count)| (*paid, *count)).collect();
+    if all(&to_payee) == sum {
+        paid.retain(|(to, _), _| *to != payee);
+        return Vec::new();
+    }
+    let mut take = |units| match paid.get_mut(&(payee, units)) {
+        Some(count) if *count > 0 => {
+            *count -= 1;
+            true
+        }
+        _ => false,
+    };
+    // What the distributor withheld of one account is claimed in one payment.
+    if take(sum) {
+        return Vec::new();
+    }
+    group.iter().copied().filter(|payment| !take(payment.units.0)).collect()
+}
+
+fn all(paid: &Payments) -> U256 {
+    paid.iter()
+        .fold(U256::ZERO, |sum, ((_, units), count)| sum.saturating_add(units.saturating_mul(U256::from(*count))))
 }
 
 fn missing(payment: &Payment) -> Finding {
@@ -124,3 +164,6 @@ async fn pages(network: &Network, recorded: &Recorded, findings: &mut Vec<Findin
     }
     Ok(calls)
 }
+
+#[cfg(test)]
+mod tests;
