@@ -10,7 +10,7 @@ use alloy::{
 use crate::{
     chain::{
         Chain,
-        logs::LogFilter,
+        logs::{ChainLog, LogFilter},
         receipt::Receipt,
         simulate::{At, Call},
     },
@@ -116,8 +116,7 @@ pub async fn is_in_effect(chain: &Chain, distributor: Address, claim: &Claim, at
     Ok(left.len() == claim.accounts.len() && left.iter().all(U256::is_zero))
 }
 
-/// Finds the transaction that claimed for these accounts. Several can share a page, if somebody else claimed for some of them: then it is
-/// the one with the most, and the others are left to a later claim. None while anything can still be claimed.
+/// Finds the transaction that claimed for these accounts. None while anything can still be claimed.
 pub async fn find_execution(
     chain: &Chain,
     distributor: Address,
@@ -134,25 +133,25 @@ pub async fn find_execution(
     }
     let filter = LogFilter { from_block: since, to_block: None, addresses: vec![distributor], topics };
     let logs = chain.logs(&filter).await?;
-    let mut found: BTreeMap<B256, (usize, Execution)> = BTreeMap::new();
+    // The event carries no payload hash. A claim by anybody sends the money where our call would send it.
+    Ok(newest(&logs, distributor, claim).map(|log| Execution::of(log, keccak256(data))))
+}
+
+/// The claim for the most of these accounts. Several transactions can share a page, if somebody else claimed for some of them: the others
+/// are left to a later claim. Among equal ones it is the newest: after an older one more was withheld, and that is what is claimed now.
+fn newest<'a>(logs: &'a [ChainLog], distributor: Address, claim: &Claim) -> Option<&'a ChainLog> {
+    let mut found: BTreeMap<B256, (usize, &ChainLog)> = BTreeMap::new();
     // Some nodes ignore the filter, so check the events again.
     for log in logs.iter().filter(|log| log.address == distributor) {
         let Ok(event) = WithheldClaimed::decode_raw_log_validate(log.topics.iter().copied(), &log.data) else {
             continue;
         };
-        if event.id != claim.id || !claim.accounts.contains(&event.account) {
-            continue;
+        if event.id == claim.id && claim.accounts.contains(&event.account) {
+            found.entry(log.tx_hash).or_insert((0, log)).0 += 1;
         }
-        // The event carries no payload hash. A claim by anybody sends the money where our call would send it.
-        let execution = Execution {
-            tx_hash: log.tx_hash,
-            block_number: log.block_number,
-            block_hash: log.block_hash,
-            payload_hash: keccak256(data),
-        };
-        found.entry(log.tx_hash).or_insert((0, execution)).0 += 1;
     }
-    Ok(found.into_values().max_by_key(|(accounts, _)| *accounts).map(|(_, execution)| execution))
+    let newest = found.into_values().max_by_key(|(accounts, log)| (*accounts, log.block_number, log.log_index));
+    newest.map(|(_, log)| log)
 }
 
 #[cfg(test)]
@@ -167,5 +166,29 @@ mod tests {
         let single = one(Address::ZERO, Address::ZERO, id, accounts[0]);
         assert_eq!(Claim::of(&single.data), Some(Claim { id, accounts: vec![accounts[0]] }));
         assert_eq!(Claim::of(&single.data[..35]), None);
+    }
+
+    #[test]
+    fn of_equal_claims_the_newest_counts() {
+        let [id, ours] = [B256::repeat_byte(3), B256::repeat_byte(4)];
+        let [distributor, one, two, payee] = [1, 2, 3, 4].map(Address::repeat_byte);
+        let claimed = |tx: u8, block_number: u64, id: B256, account: Address| {
+            let event = WithheldClaimed { id, account, payee, amount: U256::ONE }.encode_log_data();
+            let (topics, data) = (event.topics().to_vec(), event.data);
+            let (tx_hash, block_hash) = (B256::repeat_byte(tx), B256::ZERO);
+            ChainLog { address: distributor, topics, data, block_number, block_hash, tx_hash, log_index: 0 }
+        };
+        let found = |logs: &[ChainLog], accounts: &[Address]| {
+            let claim = Claim { id: ours, accounts: accounts.to_vec() };
+            newest(logs, distributor, &claim).map(|log| log.tx_hash.0[0])
+        };
+        // The order of the hashes says nothing.
+        let single =
+            [claimed(9, 5, ours, one), claimed(1, 8, ours, one), claimed(7, 9, id, one), claimed(8, 9, ours, two)];
+        assert_eq!(found(&single, &[one]), Some(1));
+        let page = [claimed(5, 5, ours, one), claimed(5, 5, ours, two), claimed(6, 8, ours, one)];
+        assert_eq!(found(&page, &[one, two]), Some(5), "it claims for both");
+        assert_eq!(found(&page, &[one]), Some(6));
+        assert_eq!(found(&[], &[one]), None);
     }
 }

@@ -276,12 +276,7 @@ pub async fn find_execution(
     // The event of a cancellation carries no payload hash. Either way the money went where our call would send it.
     let unnamed = topics[0] == Distributor::DistributionCancelled::SIGNATURE_HASH;
     let payload_hash = if unnamed { ours } else { payload(&log.data) };
-    Ok(Some(Execution {
-        tx_hash: log.tx_hash,
-        block_number: log.block_number,
-        block_hash: log.block_hash,
-        payload_hash,
-    }))
+    Ok(Some(Execution::of(log, payload_hash)))
 }
 
 #[cfg(test)]
