@@ -95,8 +95,16 @@ async fn a_caller_invents_no_label_and_finds_no_figures_at_the_api() {
     for path in ["/metrics", "/invented-1", "/invented-2", "/v1/offerings/off_invented"] {
         assert_eq!(admin.get(path).await.status, 404, "{path}");
     }
+    for method in ["INVENTED1", "INVENTED2"] {
+        assert_eq!(admin.client().send(method, "/healthz", &[], None).await.unwrap().status, 405, "{method}");
+    }
     let page = scrape(&server).await;
-    assert!(!page.contains("invented"), "{page}");
+    assert!(!page.to_lowercase().contains("invented"), "{page}");
+    assert_eq!(
+        figure(&page, "muniment_http_requests_total", &["method=\"other\"", "status=\"405\""]),
+        Some(2.0),
+        "{page}"
+    );
     assert_eq!(
         figure(&page, "muniment_http_requests_total", &["method=\"\"", "route=\"\"", "status=\"404\""]),
         Some(3.0),
