@@ -9,3 +9,4 @@ pub mod routes;
 #[cfg(test)]
 mod routes_test;
 pub mod serve;
+pub mod stalled;

@@ -23,11 +23,14 @@ use crate::http::origin::Peer;
 use crate::http::places::Places;
 use crate::server::media;
 use crate::server::router::router;
+use crate::server::stalled::Stalled;
 
 /// How much of a head is read before the connection is closed. It is more than allowed, so that an answer can name the limit.
 const HEAD_BYTES_READ: usize = 2 * media::HEAD_BYTES_MAX;
 /// How long a caller may take to send the head.
 const HEAD_SECONDS_MAX: u64 = 10;
+/// How long a caller may leave an answer unread. Longer than the pause between two heartbeats of a stream.
+const UNREAD_MAX: Duration = Duration::from_secs(30);
 /// How long to wait before the next connection is tried after the system refused one.
 const REFUSED_PAUSE: Duration = Duration::from_millis(50);
 
@@ -97,7 +100,7 @@ async fn converse(stream: TcpStream, peer: Peer, router: Router, stop: Cancellat
         .timer(TokioTimer::new())
         .header_read_timeout(Duration::from_secs(HEAD_SECONDS_MAX))
         .max_buf_size(HEAD_BYTES_READ)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(Stalled::new(stream, UNREAD_MAX)), service);
     let mut connection = pin!(connection);
     let ended = match stop.run_until_cancelled(connection.as_mut()).await {
         Some(ended) => ended,
