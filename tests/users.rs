@@ -84,6 +84,20 @@ on_both_databases! {
         assert_eq!(api.count("users where pii_read").await, 0);
     }
 
+    async fn keys_that_a_person_made_alone_end_when_they_join_the_staff(database: Database) {
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (a, b) = admins(&api, &server).await;
+        let ira = api.person(&server, "ira", Role::Issuer).await;
+        let made = ira.post("/v1/api-keys", json!({ "name": "portal", "scopes": ["offerings:read"] })).await;
+        let holder = server.client().with_key(&made.text("/key"));
+        assert_eq!(holder.get("/v1/offerings").await.unwrap().status, 200, "{made:?}");
+        let roles = json!({ "roles": ["operator"], "reason": "joins us" });
+        let requested = ask(&a, "PATCH", &format!("/v1/users/{}/roles", ira.id), "1", roles).await;
+        assert!(b.approve(&requested).await.status < 300, "{requested:?}");
+        assert_eq!(holder.get("/v1/offerings").await.unwrap().status, 401);
+    }
+
     async fn an_admin_disables_a_user_but_never_the_last_admin(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;

@@ -8,6 +8,7 @@ pub mod api_key;
 pub mod member;
 pub mod policy;
 
+use muniment_domain::api_key as domain_keys;
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
 use muniment_domain::id::UserId;
@@ -105,14 +106,19 @@ impl SetRoles {
         Ok(())
     }
 
-    /// Sets the roles. Every session of the person ends, so that the new rights need a new login.
+    /// Sets the roles. Every session of the person ends, so that the new rights need a new login. So do the keys of a person who joins the
+    /// staff: keys of the platform take two admins.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
         user::lock_admins(tx).await?;
         self.check(tx).await?;
         let mut person = user::find(tx, &self.user_id).await?;
+        let was_staff = person.roles.is_staff();
         person.roles = Roles::new(&self.roles)?;
         person.pii_read = self.pii_read;
         user::update(tx, &person, "user.roles_changed").await?;
+        if person.roles.is_staff() && !was_staff {
+            domain_keys::revoke_all(tx, &self.user_id).await?;
+        }
         session::revoke_all(tx, &self.user_id, None, "roles_changed").await
     }
 }
