@@ -79,13 +79,16 @@ async fn role(db: &Db) -> Check {
     }
 }
 
-// The password is between the first colon and the last at sign of the authority.
+// The password is between the first colon and the last at sign of the authority, or in the query behind it.
 fn redacted(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let Some((credentials, host)) = rest.rsplit_once('@') else { return url.to_owned() };
-    let user = credentials.split(':').next().unwrap_or_default();
-    let host = host.split('?').next().unwrap_or(host);
-    format!("{scheme}://{user}@{host}")
+    let authority = rest.split('?').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        Some((credentials, host)) => format!("{scheme}://{}@{host}", credentials.split(':').next().unwrap_or_default()),
+        // It may be the password that was cut off.
+        None if rest.contains('@') => format!("{scheme}://…"),
+        None => format!("{scheme}://{authority}"),
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +98,8 @@ mod tests {
     #[test]
     fn password_is_hidden_in_debug_output() {
         assert_eq!(redacted("postgres://m:se@cret@db:5432/muniment?password=x"), "postgres://m@db:5432/muniment");
+        assert_eq!(redacted("postgres://db/muniment?user=u&password=hunter2"), "postgres://db/muniment");
+        assert_eq!(redacted("postgres://u:a?b@db/muniment"), "postgres://…");
         assert_eq!(redacted("sqlite:data/muniment.db"), "sqlite:data/muniment.db");
     }
 }
