@@ -236,6 +236,20 @@ impl Config {
             let detail = "webhooks.allow_insecure permits endpoints in the platform's own network. Only the development profile allows it.";
             return Err(Failure::new(detail));
         }
+        let limits = &self.limits;
+        let needed = [
+            ("database.connections_max", u64::from(self.database.connections_max)),
+            ("limits.body_bytes_max", limits.body_bytes_max as u64),
+            ("limits.connections_max", limits.connections_max as u64),
+            ("limits.connections_per_address_max", limits.connections_per_address_max as u64),
+            ("limits.bodies_per_network_max", limits.bodies_per_network_max as u64),
+            ("limits.body_seconds_max", limits.body_seconds_max),
+            ("limits.requests_max", limits.requests_max as u64),
+            ("limits.request_timeout_seconds", limits.request_timeout_seconds),
+        ];
+        if let Some((key, _)) = needed.iter().find(|(_, value)| *value == 0) {
+            return Err(Failure::new(format!("{key} is 0, so that nothing would be answered. Set it to 1 or more.")));
+        }
         if !(1..=15).contains(&self.webhooks.timeout_seconds) {
             return Err(Failure::new("webhooks.timeout_seconds must be 1 to 15."));
         }
@@ -266,6 +280,17 @@ mod tests {
     use super::*;
 
     const SHOWN: &str = include_str!("../../../ops/muniment.toml");
+
+    #[test]
+    fn a_limit_that_lets_nothing_through_is_refused() {
+        for (section, key) in
+            [("limits", "connections_max"), ("limits", "requests_max"), ("database", "connections_max")]
+        {
+            let config = Config::parse(&format!("[{section}]\n{key} = 0\n")).unwrap();
+            let refused = config.check().unwrap_err().to_string();
+            assert!(refused.starts_with(&format!("{section}.{key} is 0")), "{refused}");
+        }
+    }
 
     fn value(config: &Config) -> toml::Value {
         toml::Value::try_from(config).unwrap()
