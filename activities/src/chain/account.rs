@@ -31,24 +31,6 @@ impl Chain {
         Ok(count.to())
     }
 
-    /// The highest count that as many endpoints show as the quorum requires: one alone is no reason to stop a lane, or to begin it there.
-    pub async fn agreed_transaction_count(&self, address: Address, tag: Tag) -> Result<u64, Fault> {
-        let quorum = self.quorum();
-        if quorum < 2 {
-            return self.transaction_count(address, tag).await;
-        }
-        let requests = |_: &Endpoint| vec![Request::new(COUNT, json!([address, tag.param()]))];
-        let read = |answers: Vec<Answer>| first::<U64>(COUNT, answers);
-        let endpoints = self.candidates();
-        let asked = join_all(endpoints.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read))).await;
-        let mut counts: Vec<u64> = asked.into_iter().flatten().map(|count| count.to()).collect();
-        counts.sort_unstable_by(|one, other| other.cmp(one));
-        counts
-            .get(quorum - 1)
-            .copied()
-            .ok_or_else(|| Fault::Incomplete(format!("{COUNT}: fewer answers than the quorum")))
-    }
-
     /// What all endpoints show about a nonce at the height of a final block. Enough are as many as the quorum requires, and two where there
     /// are two.
     pub async fn nonce_use(&self, address: Address, nonce: u64, hashes: &[B256], block: u64) -> NonceUse {

@@ -99,7 +99,7 @@ async fn key_uses(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) 
     }
     drop(tx);
     for one in &mut all {
-        one.count = network.chain.agreed_transaction_count(one.lane.signer.0, Tag::Number(to)).await?;
+        one.count = network.chain.transaction_count(one.lane.signer.0, Tag::Number(to)).await?;
     }
     Ok(all)
 }

@@ -16,7 +16,7 @@ pub async fn check(engine: &Engine, network: &Network, lane_id: &LaneId) -> Resu
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     drop(tx);
-    let Ok(count) = network.chain.agreed_transaction_count(lane.signer.0, Tag::Latest).await else { return Ok(()) };
+    let Ok(count) = network.chain.transaction_count(lane.signer.0, Tag::Latest).await else { return Ok(()) };
     if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
         return Ok(());
     }

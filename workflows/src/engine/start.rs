@@ -104,8 +104,7 @@ impl Engine {
         let heads = network.chain.heads().await.map_err(fault)?;
         let mut counts = Vec::new();
         for address in network.signers.keys() {
-            counts
-                .push((*address, network.chain.agreed_transaction_count(*address, Tag::Latest).await.map_err(fault)?));
+            counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
         }
         let implementation = implementation(network).await.map_err(fault)?;
         let payout_tokens = payout_token::configured(network).await?;

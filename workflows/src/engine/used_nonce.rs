@@ -93,7 +93,7 @@ async fn open_use(tx: &mut Tx, lane_id: &LaneId) -> Result<KeyUse> {
 
 async fn explain_lane(engine: &Engine, network: &Network, cursor: &Cursor, mut one: KeyUse) -> Result<(), Walk> {
     let last = cursor.final_number.cast_unsigned();
-    one.count = network.chain.agreed_transaction_count(one.lane.signer.0, Tag::Number(last)).await?;
+    one.count = network.chain.transaction_count(one.lane.signer.0, Tag::Number(last)).await?;
     one.open.retain(|a| a.nonce.cast_unsigned() < one.count);
     let ahead = one.lane.mode != Mode::Quarantined && one.count > one.lane.next_nonce.cast_unsigned();
     let Some(lowest) = one.open.iter().map(|a| a.nonce).min().or(ahead.then_some(one.lane.next_nonce)) else {
