@@ -33,8 +33,12 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
         Some(known) => Some(known.clone()),
         None => network.chain.heads().await?.finalized,
     };
-    if !has_final(network, cursor).await? {
-        return follow::halt_if_gone(engine, network, cursor, finalized.as_ref(), cursor.final_number - 1).await;
+    if let Some(other) = other_final(network, cursor).await? {
+        return match follow::halt_if_gone(engine, network, cursor, finalized.as_ref(), cursor.final_number - 1).await {
+            // While the endpoints do not agree, its operations wait, and the reason is shown.
+            Err(Walk::Fault(Fault::UnknownBlock)) => Err(wrong_chain(cursor, other).into()),
+            halted => halted,
+        };
     }
     let to = heads.latest.number.min(heads.reached) - WALK_BLOCKS;
     let gap = (cursor.final_number.cast_unsigned(), to);
@@ -66,10 +70,18 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     Ok(Pass::Moved)
 }
 
-/// Whether an endpoint shows the known final block.
-async fn has_final(network: &Network, cursor: &Cursor) -> Result<bool, Fault> {
+/// The block that an endpoint shows in the place of the known final one.
+async fn other_final(network: &Network, cursor: &Cursor) -> Result<Option<B256>, Fault> {
     let header = network.chain.header(cursor.final_number.cast_unsigned()).await?.ok_or(Fault::UnknownBlock)?;
-    Ok(header.hash == cursor.final_hash.0)
+    Ok((header.hash != cursor.final_hash.0).then_some(header.hash))
+}
+
+fn wrong_chain(cursor: &Cursor, found: B256) -> Fault {
+    Fault::WrongChain {
+        endpoint: "the endpoints".to_owned(),
+        expected: format!("final block {} to be {}", cursor.final_number, cursor.final_hash),
+        found: found.to_string(),
+    }
 }
 
 /// The newest final block up to the landing, as the quorum has it. Finality never goes back.
