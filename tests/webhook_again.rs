@@ -1,13 +1,24 @@
-//! What the owner of an endpoint asks for: a test, an event once more, everything that was missed, a slower pace.
+//! What the owner of an endpoint asks for: a test, an event once more, everything that was missed, a slower pace, other headers.
+
+use std::collections::BTreeSet;
 
 use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Receiver, Reply};
+use crate::installation::{ApiFixture, Receiver, Reply};
 use crate::webhook_delivery::{endpoint, fixture, hurry, operation_event, staff};
 
 const ENDPOINTS: &str = "/v1/webhooks/endpoints";
+
+/// Puts every endpoint at the beginning of a recovery that does not go on before the pause ends.
+async fn begin_a_recovery_that_waits(api: &ApiFixture) {
+    let end = "'2100-01-01T00:00:00.000+00:00'";
+    api.write(&format!(
+        "update webhook_endpoints set recover_after = 'evt_00000000000000000000000000', recover_until = {end}, throttled_until = {end}"
+    ))
+    .await;
+}
 
 on_both_databases! {
     async fn a_test_goes_to_that_endpoint_alone(database: Database) {
@@ -80,8 +91,61 @@ on_both_databases! {
         api.until("the recovery ends", async || api.count("webhook_endpoints where recover_after is not null").await == 0).await;
         operation_event(&api, 4).await;
         api.until("the next arrives", async || receiver.received().len() == 4).await;
-        let ids: std::collections::BTreeSet<_> = receiver.received().iter().map(|request| request.header("webhook-id").to_owned()).collect();
+        let ids: BTreeSet<_> = receiver.received().iter().map(|request| request.header("webhook-id").to_owned()).collect();
         assert_eq!(ids.len(), 4);
+    }
+
+    async fn a_second_recovery_is_refused_and_the_first_sends_all(database: Database) {
+        let api = fixture(database).await;
+        let server = api.start().await;
+        let (operator, receiver) = (staff(&api, &server).await, Receiver::start().await);
+        let path = format!("{ENDPOINTS}/{}", endpoint(&operator, &receiver, json!(["operation.*"])).await.text("/id"));
+        operator.change("PATCH", &path, Some(json!({ "status": "disabled" }))).await;
+        let mut missed = BTreeSet::new();
+        for number in 1..=3 {
+            missed.insert(operation_event(&api, number).await);
+        }
+        api.fanned_out().await;
+        operator.change("PATCH", &path, Some(json!({ "status": "enabled" }))).await;
+        begin_a_recovery_that_waits(&api).await;
+        // Its range holds none of the missed events, so they would be lost with the place of the first recovery.
+        let second = operator.post(&format!("{path}/recover"), json!({ "since": "2099-01-01T00:00:00Z", "until": "2099-01-02T00:00:00Z" })).await;
+        assert_eq!(second.problem(), (409, "invalid_state".to_owned()), "{second:?}");
+        assert_eq!(second.text("/detail"), "Events are still being sent again. Recover again when they have been.");
+        hurry(&api).await;
+        api.until("all that was missed is delivered", async || api.count("webhook_deliveries where status = 'delivered'").await == 3).await;
+        assert_eq!(receiver.received().iter().map(|request| request.header("webhook-id").to_owned()).collect::<BTreeSet<_>>(), missed);
+        api.until("the recovery ends", async || api.count("webhook_endpoints where recover_after is not null").await == 0).await;
+        let third = operator.post(&format!("{path}/recover"), json!({ "since": "2026-01-01T00:00:00Z" })).await;
+        assert_eq!(third.status, 202, "{third:?}");
+    }
+
+    async fn a_recovery_ends_when_the_owner_disables_the_endpoint(database: Database) {
+        let api = fixture(database).await;
+        let server = api.start().await;
+        let (operator, receiver) = (staff(&api, &server).await, Receiver::start().await);
+        let path = format!("{ENDPOINTS}/{}", endpoint(&operator, &receiver, json!(["operation.*"])).await.text("/id"));
+        begin_a_recovery_that_waits(&api).await;
+        let disabled = operator.change("PATCH", &path, Some(json!({ "status": "disabled" }))).await;
+        assert_eq!(disabled.status, 200, "{disabled:?}");
+        assert_eq!(api.count("webhook_endpoints where recover_after is not null or recover_until is not null").await, 0);
+    }
+
+    async fn null_clears_what_an_endpoint_can_be_without_and_is_refused_for_the_rest(database: Database) {
+        let api = fixture(database).await;
+        let server = api.start().await;
+        let (operator, receiver) = (staff(&api, &server).await, Receiver::start().await);
+        let wanted = json!({ "url": receiver.url(), "event_types": ["operation.*"], "description": "portal", "headers": { "x-portal": "own" } });
+        let path = format!("{ENDPOINTS}/{}", operator.post(ENDPOINTS, wanted).await.text("/id"));
+        for field in ["url", "event_types", "status"] {
+            let refused = operator.change("PATCH", &path, Some(json!({ field: null, "description": "other" }))).await;
+            assert_eq!(refused.field(), (422, format!("/{field}"), "type_mismatch".to_owned()), "{refused:?}");
+        }
+        let kept = operator.change("PATCH", &path, Some(json!({ "rate_limit_per_minute": 60 }))).await;
+        assert_eq!((kept.text("/description"), &kept.body["headers"]), ("portal".to_owned(), &json!({ "x-portal": "•••" })), "{kept:?}");
+        let cleared = operator.change("PATCH", &path, Some(json!({ "description": null, "headers": null }))).await;
+        assert_eq!((cleared.status, cleared.text("/description"), &cleared.body["headers"]), (200, String::new(), &json!({})), "{cleared:?}");
+        assert_eq!(api.count("webhook_endpoints where headers_sealed is not null").await, 0);
     }
 
     async fn an_endpoint_gets_no_more_requests_than_it_allows(database: Database) {

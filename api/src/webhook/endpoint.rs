@@ -66,28 +66,34 @@ pub struct NewEndpointRequest {
     whose: Option<(Owner, String)>,
 }
 
-/// The fields to change. Null clears a field; a missing field stays unchanged.
+/// The fields to change. Null clears a field that an endpoint can be without; a missing field stays unchanged.
 #[derive(Debug, Deserialize, ToSchema)]
 #[schema(as = ChangeOfEndpoint)]
 #[serde(deny_unknown_fields)]
 pub struct Change {
-    #[schema(max_length = 2048, example = "https://hooks.portal.example/in")]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, max_length = 2048, example = "https://hooks.portal.example/in")]
     url: Option<String>,
-    #[schema(max_length = 500, example = "The portal")]
-    description: Option<String>,
-    #[schema(min_items = 1, max_items = 100, example = json!(["*"]))]
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<String>, max_length = 500, example = "The portal")]
+    description: Option<Option<String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false, min_items = 1, max_items = 100, example = json!(["*"]))]
     event_types: Option<Vec<String>>,
     /// The offerings whose events are sent. Null means all.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<Vec<String>>, min_items = 1, max_items = 100, example = json!(null))]
     offering_ids: Option<Option<Vec<OfferingId>>>,
     /// Extra headers to send.
-    #[schema(example = json!({ "x-portal": "its own secret" }))]
-    headers: Option<BTreeMap<String, String>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(value_type = Option<BTreeMap<String, String>>, example = json!({ "x-portal": "its own secret" }))]
+    headers: Option<Option<Headers>>,
     /// The maximum number of requests per minute. Null means no limit.
     #[serde(default, deserialize_with = "given")]
     #[schema(value_type = Option<i64>, minimum = 1, maximum = 6000, example = 60)]
     rate_limit_per_minute: Option<Option<i64>>,
+    #[serde(default, deserialize_with = "given")]
+    #[schema(nullable = false)]
     status: Option<Switch>,
 }
 
@@ -100,6 +106,7 @@ enum Switch {
     Disabled,
 }
 
+/// Distinguishes null from a missing field.
 fn given<'de, T: Deserialize<'de>, D: Deserializer<'de>>(field: D) -> Result<Option<T>, D::Error> {
     T::deserialize(field).map(Some)
 }
@@ -228,28 +235,28 @@ pub async fn change(
     let mut tx = app.db.begin().await?;
     let owner = owner(&mut tx, &principal).await?;
     let mut endpoint = webhook::find(&mut tx, &id, &owner).await?;
+    let (description, own_headers) =
+        (body.description.map(Option::unwrap_or_default), body.headers.map(Option::unwrap_or_default));
     if seen.is_some_and(|IfMatch(version)| version != endpoint.version) {
         return Err(Problem::new(Code::VersionConflict, format!("The current version is {}.", endpoint.version)));
     }
     Problem::all([
         url,
-        body.description.as_deref().map_or(Ok(()), wanted::check_description),
+        description.as_deref().map_or(Ok(()), wanted::check_description),
         body.event_types.as_ref().map_or(Ok(()), |types| wanted::check_types(&owner, types).map(|_| ())),
         body.offering_ids.as_ref().map_or(Ok(()), |ids| wanted::check_offerings(ids.as_deref()).map(|_| ())),
-        body.headers.as_ref().map_or(Ok(()), wanted::check_headers),
+        own_headers.as_ref().map_or(Ok(()), wanted::check_headers),
         body.rate_limit_per_minute.map_or(Ok(()), wanted::check_rate),
     ])?;
     endpoint.url = body.url.unwrap_or(endpoint.url);
-    if let Some(description) = body.description {
-        endpoint.description = description;
-    }
+    endpoint.description = description.unwrap_or(endpoint.description);
     if let Some(types) = &body.event_types {
         endpoint.event_types = wanted::check_types(&owner, types)?;
     }
     if let Some(offerings) = &body.offering_ids {
         endpoint.offering_ids = wanted::check_offerings(offerings.as_deref())?;
     }
-    if let Some(headers) = &body.headers {
+    if let Some(headers) = &own_headers {
         endpoint.headers_sealed = sealed_headers(&app, &endpoint.id, headers)?;
     }
     if let Some(rate) = body.rate_limit_per_minute {
@@ -269,6 +276,7 @@ pub async fn change(
     }
     let endpoint = webhook::update(&mut tx, &endpoint).await?;
     if endpoint.status == Status::Disabled {
+        webhook::set_recovery(&mut tx, &endpoint.id, None).await?;
         // After the endpoint, as its lane locks them.
         delivery::skip_all(&mut tx, &endpoint.id).await?;
     }

@@ -65,6 +65,15 @@ pub async fn begin_recovery(
     until: DateTime<Utc>,
 ) -> Result<()> {
     refuse_disabled(endpoint)?;
+    // The row has one place. A second recovery would overwrite that of the first, whose rest would never be sent.
+    match webhook::lock_enabled(tx, &endpoint.id).await? {
+        Some(locked) if locked.recover_after.is_none() => {}
+        Some(_) => {
+            let detail = "Events are still being sent again. Recover again when they have been.";
+            return Err(Error::refused(Code::InvalidState, detail));
+        }
+        None => return Err(disabled()),
+    }
     let since = since.max(tx.now() - Duration::days(KEPT_DAYS));
     // The smallest id of that time, so that the first event after it is the first of that time.
     webhook::set_recovery(tx, &endpoint.id, Some((&EventId::first_of(since), until))).await
@@ -103,6 +112,10 @@ pub async fn recover_page(tx: &mut Tx, endpoint_id: &EndpointId, limit: i64) -> 
 fn refuse_disabled(endpoint: &Endpoint) -> Result<()> {
     match endpoint.status {
         webhook::Status::Enabled => Ok(()),
-        _ => Err(Error::refused(Code::InvalidState, "The endpoint is disabled. Enable it first.")),
+        _ => Err(disabled()),
     }
+}
+
+fn disabled() -> Error {
+    Error::refused(Code::InvalidState, "The endpoint is disabled. Enable it first.")
 }
