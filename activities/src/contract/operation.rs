@@ -159,7 +159,7 @@ pub async fn find_execution(
     }
 }
 
-/// The one among these recoveries that is of the same lost wallet. Those of other wallets may have the same number.
+/// The recovery of this lost wallet, if it is one of these. Recoveries of other wallets can have the same number.
 async fn other_recovery(
     chain: &Chain,
     contract: Address,

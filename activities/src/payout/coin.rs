@@ -90,7 +90,7 @@ pub async fn paid_in(
     Ok(found)
 }
 
-/// The payments in one transaction. Whoever sent it through another contract, the distributor pays.
+/// The payments in one transaction. The distributor pays from its own address, whichever contract the transaction calls.
 fn shown_by(receipt: &Receipt, asset: Address, distributor: Option<Address>) -> Payments {
     if let Some(distributor) = distributor {
         return paid_by(receipt, asset, distributor);
@@ -146,7 +146,7 @@ mod tests {
     use crate::chain::receipt::Log;
 
     #[test]
-    fn the_distributor_pays_through_whatever_contract_it_is_called() {
+    fn the_distributor_pays_whichever_contract_is_called() {
         let [coin, wallet, distributor, payee] = [1, 2, 3, 4].map(Address::repeat_byte);
         let transfer = |from, units: u64| {
             let event = DemoCoin::Transfer { from, to: payee, value: U256::from(units) }.encode_log_data();
