@@ -20,8 +20,14 @@ struct Liar {
 
 impl Liar {
     async fn start(endpoints: usize, quorum: usize, mining: Mining) -> Self {
+        Self::start_under(endpoints, quorum, mining, None).await
+    }
+
+    /// The first start is lied to as well.
+    async fn start_under(endpoints: usize, quorum: usize, mining: Mining, lie: Option<Rule>) -> Self {
         let mut site = Installation::new(Database::fresh(Engine::Sqlite).await, mining, &[Terms::free(2)]).await;
         let proxy = FaultProxy::start(site.anvil.url(), 11);
+        lie.map(|lie| proxy.add(lie));
         let honest = site.anvil.url().to_owned();
         let urls = [proxy.url().to_owned(), honest];
         site.config.chain("endpoints", &format!("{:?}", &urls[..endpoints]));
@@ -118,4 +124,35 @@ async fn an_endpoint_that_stands_still_is_left_and_named() {
     liar.proxy.heal();
     let warned = "chains where endpoint_warning is not null";
     liar.site.until("it is trusted again", async || liar.site.count(warned).await == 0).await;
+}
+
+/// One of two endpoints shows far more transactions of the key. With a quorum of two a new lane begins at the true nonce, and goes on after a
+/// restart.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_absurd_transaction_count_stops_no_lane() {
+    let lie = || Rule::new(Fault::AbsurdNonce(50));
+    let mut liar = Liar::start_under(2, 2, Mining::Quick, Some(lie())).await;
+    liar.server.deploy("deploy", &liar.site.offerings[0]).await;
+    liar.site.settled().await;
+    liar.server.process.kill();
+    liar.server = liar.site.start().await;
+    // Each such answer makes the engine compare the counts.
+    liar.proxy.add(Rule::new(Fault::Error(-32000, "nonce too low".into())).on(&["eth_sendRawTransaction"]).times(6));
+    liar.all_confirmed_under(lie()).await;
+    assert_eq!(liar.site.count("lanes where mode <> 'active'").await, 0, "{}", liar.site.overview().await);
+    assert_eq!(liar.site.count("operation_steps where nonce >= 50").await, 0);
+}
+
+/// Without a quorum for its transaction count a new key has no lane. It gets one as soon as the endpoints answer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_new_lane_waits_for_the_quorum() {
+    let silent = Rule::new(Fault::Status(500)).on(&["eth_getTransactionCount"]);
+    let liar = Liar::start_under(2, 2, Mining::Quick, Some(silent)).await;
+    liar.server.deploy("deploy", &liar.site.offerings[0]).await;
+    let waits = "operations where blocked_reason like 'no_signer:%'";
+    liar.site.until("it waits for a lane", async || liar.site.count(waits).await == 1).await;
+    assert_eq!(liar.site.count("lanes").await, 0);
+    liar.proxy.heal();
+    liar.site.settled().await;
+    assert_eq!(liar.site.statuses().await, [["confirmed", "1"]]);
 }

@@ -24,11 +24,37 @@ pub enum NonceUse {
     NotOurs,
 }
 
+/// The transaction counts that the endpoints show for one address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Counts {
+    /// The highest that any of them shows.
+    pub highest: u64,
+    /// The highest that as many show as the quorum requires. None if fewer answer.
+    pub agreed: Option<u64>,
+}
+
 impl Chain {
-    /// The next nonce of the address at that height.
+    /// The next nonce of the address at that height, as one endpoint has it.
     pub async fn transaction_count(&self, address: Address, tag: Tag) -> Result<u64, Fault> {
         let count: U64 = self.read(COUNT, address, tag).await?;
         Ok(count.to())
+    }
+
+    /// The next nonce of the address at that height, as all endpoints have it: one of them alone is no reason to stop a lane.
+    pub async fn transaction_counts(&self, address: Address, tag: Tag) -> Result<Counts, Fault> {
+        let quorum = self.quorum();
+        if quorum < 2 {
+            let count = self.transaction_count(address, tag).await?;
+            return Ok(Counts { highest: count, agreed: Some(count) });
+        }
+        let requests = |_: &Endpoint| vec![Request::new(COUNT, json!([address, tag.param()]))];
+        let read = |answers: Vec<Answer>| first::<U64>(COUNT, answers);
+        let endpoints = self.candidates();
+        let asked = join_all(endpoints.iter().map(|endpoint| self.ask_one(endpoint, &requests, &read))).await;
+        let mut counts: Vec<u64> = asked.into_iter().flatten().map(|count| count.to()).collect();
+        counts.sort_unstable_by(|one, other| other.cmp(one));
+        let highest = *counts.first().ok_or_else(|| Fault::Incomplete(format!("{COUNT}: no endpoint answers")))?;
+        Ok(Counts { highest, agreed: counts.get(quorum - 1).copied() })
     }
 
     /// What all endpoints show about a nonce at the height of a final block. Enough are as many as the quorum requires, and two where there

@@ -1,9 +1,9 @@
 //! Receipts: a missing receipt is a fault, a forged one is detected, and a quorum must agree.
 use std::sync::Arc;
 
-use alloy::primitives::Address;
+use alloy::primitives::{Address, U64};
 use muniment_activities::{
-    chain::receipt::Agreement,
+    chain::{Tag, account::Counts, receipt::Agreement},
     config::ChainConfig,
     fault::{Fault, FaultClass},
 };
@@ -122,4 +122,24 @@ async fn a_foreign_transaction_is_proved_by_the_quorum_alone() {
     let both = chain_with(config(), vec![showing(), showing()]);
     assert!(both.is_taken_by(signer, 3, tx(1), block).await);
     assert!(!both.is_taken_by(signer, 4, tx(1), block).await, "of another nonce it is no proof");
+}
+
+#[tokio::test]
+async fn one_endpoint_alone_raises_no_transaction_count() {
+    let says = |count: u64| {
+        let answer =
+            move |method: &str, _: &Value| (method == "eth_getTransactionCount").then(|| Ok(json!(U64::from(count))));
+        Arc::new(FakeNode::lying(answer))
+    };
+    let counted = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
+        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
+        chain.transaction_counts(Address::repeat_byte(1), Tag::Latest).await
+    };
+    let counts = |highest, agreed| Ok(Counts { highest, agreed });
+    assert_eq!(counted(2, vec![says(900), says(7), says(6)]).await, counts(900, Some(7)));
+    assert_eq!(counted(3, vec![says(900), says(7), says(6)]).await, counts(900, Some(6)));
+    assert_eq!(counted(1, vec![says(9), says(7)]).await, counts(9, Some(9)));
+    let down = says(7);
+    *down.is_down.lock().unwrap() = Some("down".into());
+    assert_eq!(counted(2, vec![says(900), down]).await, counts(900, None));
 }

@@ -82,8 +82,10 @@ reasons! {
          load."
     ];
     BlockedReason "no_signer" "The worker has no key for this chain" [
-        "The worker has no key for any lane of the chain.",
-        "Add the signer under `[[chains.signers]]` and restart the worker."
+        "The worker has no key for any lane of the chain. A key that was added just now has no lane before `quorum` endpoints show its \
+         transaction count.",
+        "Add the signer under `[[chains.signers]]` and restart the worker. If it is there, look at the endpoints in `/readyz`: the operation \
+         continues when enough of them answer."
     ];
     BlockedReason "signer_down" "The signer does not sign" [
         "The key store or key service did not answer, or not in time.",

@@ -29,6 +29,8 @@ pub enum Fault {
     StandStill(u64),
     /// The newest block has a number that is this much too high.
     AbsurdHead(u64),
+    /// A transaction count that is this much too high.
+    AbsurdNonce(u64),
     /// The newest block counts as final.
     EarlyFinality,
     /// A block without its last transaction.
@@ -69,6 +71,7 @@ impl Fault {
             Self::StaleHead(_) => "stale_head",
             Self::StandStill(_) => "stand_still",
             Self::AbsurdHead(_) => "absurd_head",
+            Self::AbsurdNonce(_) => "absurd_nonce",
             Self::EarlyFinality => "early_finality",
             Self::BodyLeftOut => "body_left_out",
             Self::ReceiptLeftOut => "receipt_left_out",
@@ -88,7 +91,7 @@ impl Fault {
             Self::ReceiptLeftOut => &["eth_getBlockReceipts"],
             Self::AbsurdHead(_) => &["eth_blockNumber", "eth_getBlockByNumber"],
             Self::EarlyFinality | Self::BodyLeftOut => &["eth_getBlockByNumber"],
-            Self::StaleNonce(_) => &["eth_getTransactionCount"],
+            Self::StaleNonce(_) | Self::AbsurdNonce(_) => &["eth_getTransactionCount"],
             Self::WrongChainId(_) => &["eth_chainId", "net_version"],
             Self::OtherHash | Self::ReplacementRule | Self::GapRule => SEND,
             Self::StaleHead(_) => HEAD,

@@ -11,6 +11,7 @@ pub(super) fn tell(fault: &Fault, method: &str, params: &Value, result: &mut Val
     match fault {
         Fault::Null => *result = Value::Null,
         Fault::StaleNonce(behind) => lower(result, *behind),
+        Fault::AbsurdNonce(above) => raise(result, *above),
         Fault::StaleHead(behind) if method == "eth_blockNumber" => lower(result, *behind),
         Fault::WrongChainId(id) if method == "net_version" => *result = json!(id.to_string()),
         Fault::WrongChainId(id) => *result = quantity(*id),

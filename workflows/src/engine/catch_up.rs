@@ -107,11 +107,13 @@ async fn key_uses(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) 
     let mut all = Vec::new();
     for lane in lanes::of_chain(&mut tx, cursor.chain_id).await? {
         let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
-        all.push(KeyUse { lane, open, count: 0 });
+        all.push(KeyUse { lane, open, count: 0, agreed: None });
     }
     drop(tx);
     for one in &mut all {
-        one.count = network.chain.transaction_count(one.lane.signer.0, Tag::Number(to)).await?;
+        let agreed = network.chain.transaction_counts(one.lane.signer.0, Tag::Number(to)).await?.agreed;
+        one.count = agreed.ok_or_else(|| Fault::Incomplete("fewer transaction counts than the quorum".to_owned()))?;
+        one.agreed = agreed;
     }
     Ok(all)
 }

@@ -54,6 +54,9 @@ pub enum Outcome {
     Split,
 }
 
+/// The reason of a wait for a key of this process.
+pub const NO_SIGNER: &str = "no_signer";
+
 /// A due step, with the block for its trial call.
 #[derive(Clone, Debug)]
 pub struct Due {
@@ -246,7 +249,12 @@ impl Lanes {
             .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
         let active: Vec<&Lane> = mine.into_iter().filter(|lane| lane.mode == Mode::Active).collect();
         if active.is_empty() {
-            let none = || format!("no_signer: this worker holds no key for chain {}; configure one", network.id());
+            let none = || {
+                format!(
+                    "{NO_SIGNER}: this worker has no key for chain {}, or the endpoints do not agree on its nonce yet",
+                    network.id()
+                )
+            };
             return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
         }
         // A full lane is detected before the chain is asked: the answer would be stale by the time there is room.

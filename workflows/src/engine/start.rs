@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use alloy_primitives::Address;
 use muniment_activities::chain::{Chain, Tag};
@@ -10,13 +11,14 @@ use muniment_activities::fault::{Fault, FaultClass};
 use muniment_activities::signer::Signer;
 use muniment_activities::token::factory;
 use muniment_domain::contract::Kind;
-use muniment_domain::db::Db;
+use muniment_domain::db::{Db, Tx};
 use muniment_domain::lease::{self, Holder};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, chain, contract, lane as lanes, migrate, payout_token as coins};
 
 use crate::engine::platform::Platform;
-use crate::engine::{Engine, Network, lane, payout_token, queue_tables};
+use crate::engine::prepare::NO_SIGNER;
+use crate::engine::{Engine, Network, lane, payout_token, queue, queue_tables};
 use crate::settings::Settings;
 
 /// Up to this height a chain can be without a final block.
@@ -102,9 +104,12 @@ impl Engine {
         let fault = |fault| StartError::Chain { chain_id, fault };
         let contact = network.chain.check_endpoints().await.map_err(fault)?;
         let heads = network.chain.heads().await.map_err(fault)?;
-        let mut counts = Vec::new();
-        for address in network.signers.keys() {
-            counts.push((*address, network.chain.transaction_count(*address, Tag::Latest).await.map_err(fault)?));
+        let counts = counts(network).await.map_err(fault)?;
+        if counts.len() < network.signers.len() {
+            tracing::warn!(
+                chain.id = chain_id,
+                "too few endpoints count the keys' transactions; a new lane begins when the quorum does"
+            );
         }
         let implementation = implementation(network).await.map_err(fault)?;
         let payout_tokens = payout_token::configured(network).await?;
@@ -129,11 +134,8 @@ impl Engine {
                 found: contact.genesis.to_string(),
             });
         }
-        for (address, count) in counts {
-            let lane = lanes::ensure(&mut tx, chain_id, address, count.cast_signed()).await?;
-            // Before the first move of this process, so that no wake signs before the key is checked.
-            lane::quarantine_if_ahead(&mut tx, &lane, count).await?;
-        }
+        // Before the first move of this process, so that no wake signs before the key is checked.
+        begin_lanes(&mut tx, chain_id, &counts).await?;
         let config = &network.chain.config;
         for (address, kind) in [
             (config.factory, Kind::Factory),
@@ -152,8 +154,44 @@ impl Engine {
         }
         chain::set_gas_cap(&mut tx, chain_id, network.chain.config.gas_cap.cast_signed()).await?;
         tx.commit(Point::Contact).await?;
+        network.keys_counted.store(counts.len() == network.signers.len(), Ordering::Relaxed);
         Ok(())
     }
+
+    /// Begins the lanes of the keys that the first contact could not count, as soon as the quorum can.
+    pub async fn count_keys(&self, network: &Network) -> Result<(), Error> {
+        let chain_id = network.id();
+        if network.keys_counted.load(Ordering::Relaxed)
+            || chain::find(&mut self.db.read().await?, chain_id).await?.is_none()
+        {
+            return Ok(());
+        }
+        let Ok(counts) = counts(network).await else { return Ok(()) };
+        let mut tx = self.db.begin().await?;
+        begin_lanes(&mut tx, chain_id, &counts).await?;
+        queue::release(&mut tx, chain_id, NO_SIGNER).await?;
+        tx.commit(Point::Contact).await?;
+        network.keys_counted.store(counts.len() == network.signers.len(), Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+/// The transaction counts of this process's keys, as far as the quorum shows them.
+async fn counts(network: &Network) -> Result<Vec<(Address, u64)>, Fault> {
+    let mut counts = Vec::new();
+    for address in network.signers.keys() {
+        let agreed = network.chain.transaction_counts(*address, Tag::Latest).await?.agreed;
+        counts.extend(agreed.map(|count| (*address, count)));
+    }
+    Ok(counts)
+}
+
+async fn begin_lanes(tx: &mut Tx, chain_id: i64, counts: &[(Address, u64)]) -> Result<(), Error> {
+    for (address, count) in counts {
+        let lane = lanes::ensure(tx, chain_id, *address, count.cast_signed()).await?;
+        lane::quarantine_if_ahead(tx, &lane, *count).await?;
+    }
+    Ok(())
 }
 
 /// The implementation that every token of the configured factory clones. None if the address is not a factory, which `doctor` reports.

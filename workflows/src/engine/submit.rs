@@ -25,7 +25,7 @@ use crate::engine::blocks::FOR_SIGNATURES;
 use crate::engine::commits::{Patience, Writes};
 use crate::engine::failure::Failure;
 use crate::engine::payout_limit::{self, Day};
-use crate::engine::prepare::Prepared;
+use crate::engine::prepare::{NO_SIGNER, Prepared};
 use crate::engine::queue;
 use crate::engine::record::{self, When};
 use crate::engine::{Engine, Network};
@@ -293,7 +293,7 @@ pub async fn sign_one(
     let key = network
         .signers
         .get(&signer)
-        .ok_or_else(|| Failure::Blocked("no_signer: this process does not have the key".to_owned()))?;
+        .ok_or_else(|| Failure::Blocked(format!("{NO_SIGNER}: this process does not have the key")))?;
     match tokio::time::timeout(Duration::from_secs(SIGN_SECONDS), key.sign(&permit)).await {
         Ok(Ok(signed)) => Ok(signed),
         Ok(Err(fault)) => Err(Failure::Blocked(format!("signer_down: {fault}"))),

@@ -3,6 +3,7 @@
 use alloy_primitives::Address;
 use muniment_activities::chain::Tag;
 use muniment_activities::contract::operation::highest_operation_number;
+use muniment_activities::fault::Fault;
 use muniment_domain::db::Tx;
 use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self, Lane, Mode};
@@ -58,11 +59,13 @@ pub async fn may_resume(engine: &Engine, lane_id: &LaneId) -> Result<Resumable> 
     let unknown = || Error::refused(Code::UnknownChain, format!("Chain {} is not configured here.", lane.chain_id));
     let network = engine.network(lane.chain_id).ok_or_else(unknown)?;
     let unavailable = |fault| execution::unavailable(&fault);
-    let count = |at| network.chain.transaction_count(lane.signer.0, at);
-    // Only final transactions count: a foreign one that a reorganisation removes would leave a gap in the nonces.
-    let next_nonce =
-        lane.next_nonce.max(count(Tag::Number(last.cast_unsigned())).await.map_err(unavailable)?.cast_signed());
-    let pending = count(Tag::Pending).await.map_err(unavailable)?;
+    // Only final transactions count: a foreign one that a reorganisation removes would leave a gap in the nonces. So would one that a single
+    // endpoint invents.
+    let counts = network.chain.transaction_counts(lane.signer.0, Tag::Number(last.cast_unsigned())).await;
+    let no_quorum = || unavailable(Fault::Incomplete("fewer transaction counts than the quorum".to_owned()));
+    let used = counts.map_err(unavailable)?.agreed.ok_or_else(no_quorum)?;
+    let next_nonce = lane.next_nonce.max(used.cast_signed());
+    let pending = network.chain.transaction_count(lane.signer.0, Tag::Pending).await.map_err(unavailable)?;
     if pending.cast_signed() > next_nonce {
         let detail = format!(
             "{} has {pending} transactions on the chain and in the pool, but only {next_nonce} of them are final. Wait for the rest.",
