@@ -1,6 +1,6 @@
 //! Claims of what the distributor withholds, for all holders of a distribution at once.
 
-use alloy::primitives::{Address, Bytes, hex, keccak256};
+use alloy::primitives::{Address, B256, Bytes, hex, keccak256};
 use muniment_activities::chain::simulate::Call;
 use muniment_activities::payout::claim;
 use muniment_activities::token;
@@ -49,6 +49,21 @@ async fn claim_all(fixture: &PayoutFixture, key: &str, id: &str) -> Answer {
 async fn ends(fixture: &PayoutFixture, id: &str) -> String {
     fixture.site.settled().await;
     fixture.shown(id).await.text("/status")
+}
+
+/// Claims for a holder with a key that the platform does not know: anyone may. Returns the transaction.
+async fn claimed_by_stranger(fixture: &PayoutFixture, id: &str, holder: usize) -> String {
+    let call = claim::one(signer_of(KEYS[3]), fixture.site.platform.distributor, keccak256(id), wallet(holder));
+    fixture.send_as(KEYS[3], call).await
+}
+
+/// Sets what the distributor withholds of an account, as if other lines of it had been paid meanwhile.
+async fn set_withheld(fixture: &PayoutFixture, id: &str, holder: usize, units: u8) {
+    // The second slot: what is withheld, by distribution and account.
+    let of_distribution = keccak256([keccak256(id), B256::with_last_byte(1)].concat());
+    let slot = keccak256([wallet(holder).into_word(), of_distribution].concat());
+    let written = json!([fixture.site.platform.distributor, slot, B256::with_last_byte(units)]);
+    fixture.site.anvil.rpc().call("anvil_setStorageAt", written).await;
 }
 
 /// A wallet with code that passes each call on to the distributor.
@@ -127,6 +142,38 @@ on_both_databases! {
         assert_eq!(fixture.site.rows(&receipt).await, [[hash]]);
         let compared = report(&fixture.site, &fixture.server, "compared", json!({})).await;
         assert_eq!(kinds(&compared), [""; 0], "{compared}");
+    }
+
+    async fn a_later_claim_of_another_amount_is_not_adopted(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        set_frozen(&fixture, 1, false).await;
+        let hash = claimed_by_stranger(&fixture, &id, 1).await;
+        set_withheld(&fixture, &id, 1, 1).await;
+        claimed_by_stranger(&fixture, &id, 1).await;
+        assert_eq!(claim_all(&fixture, "claim", &id).await.status, 202);
+        assert_eq!(ends(&fixture, &id).await, "partially_completed");
+        assert_eq!(held(&fixture, &id).await, [2, 3].map(wallet).into());
+        let receipt = format!("select tx_hash from payout_receipts where payee_address = '{:#x}'", wallet(1));
+        assert_eq!(fixture.site.rows(&receipt).await, [[hash]]);
+    }
+
+    async fn a_claim_of_which_only_another_amount_is_left_goes_to_two_people(database: Database) {
+        let (fixture, id) = with_three_withheld(database).await;
+        set_frozen(&fixture, 1, false).await;
+        set_withheld(&fixture, &id, 1, 1).await;
+        claimed_by_stranger(&fixture, &id, 1).await;
+        let op = claim_all(&fixture, "claim", &id).await.text("/operations/0/id");
+        fixture.site.settled().await;
+        assert_eq!(fixture.server.state(&op).await, ("failed".to_owned(), "effect_mismatch".to_owned()));
+        let body = json!({ "resolution": "abandon", "reason": "it was claimed otherwise" });
+        let requested = fixture.server.act("abandon", &op, "reconcile", body).await;
+        let shown = fixture.server.get(requested.headers["location"].to_str().unwrap()).await;
+        let missing = shown.text("/payload/missing/0");
+        assert!(missing.contains("1 units were claimed for"), "{missing}");
+        fixture.approve(&requested).await;
+        fixture.reaches(&id, "partially_completed").await;
+        let left = fixture.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
+        assert_eq!((left.3.as_str(), held(&fixture, &id).await), ("failed", [2, 3].map(wallet).into()));
     }
 
     async fn two_lines_of_one_account_are_claimed_in_one_payment(database: Database) {

@@ -116,15 +116,18 @@ pub async fn is_in_effect(chain: &Chain, distributor: Address, claim: &Claim, at
     Ok(left.len() == claim.accounts.len() && left.iter().all(U256::is_zero))
 }
 
-/// Finds the transaction that claimed for these accounts. None while anything can still be claimed.
+/// Finds the transaction that claimed these units for its accounts. None while anything can still be claimed at the block. It must be one
+/// that the caller followed: an endpoint that lags behind could show that an account has nothing to claim yet.
 pub async fn find_execution(
     chain: &Chain,
     distributor: Address,
     data: &[u8],
-    claim: &Claim,
+    units: &[u128],
     since: u64,
+    at: At,
 ) -> Result<Option<Execution>, Fault> {
-    if !is_in_effect(chain, distributor, claim, At::Latest).await? {
+    let Some(claim) = Claim::of(data) else { return Ok(None) };
+    if !is_in_effect(chain, distributor, &claim, at).await? {
         return Ok(None);
     }
     let mut topics = vec![vec![WithheldClaimed::SIGNATURE_HASH], vec![claim.id]];
@@ -134,24 +137,38 @@ pub async fn find_execution(
     let filter = LogFilter { from_block: since, to_block: None, addresses: vec![distributor], topics };
     let logs = chain.logs(&filter).await?;
     // The event carries no payload hash. A claim by anybody sends the money where our call would send it.
-    Ok(newest(&logs, distributor, claim).map(|log| Execution::of(log, keccak256(data))))
+    Ok(best(&logs, distributor, &claim, units).map(|log| Execution::of(log, keccak256(data))))
 }
 
-/// The claim for the most of these accounts. Several transactions can share a page, if somebody else claimed for some of them: the others
-/// are left to a later claim. Among equal ones it is the newest: after an older one more was withheld, and that is what is claimed now.
-fn newest<'a>(logs: &'a [ChainLog], distributor: Address, claim: &Claim) -> Option<&'a ChainLog> {
-    let mut found: BTreeMap<B256, (usize, &ChainLog)> = BTreeMap::new();
+/// A transaction that claimed for some of the accounts.
+struct Found<'a> {
+    /// Whether it claimed exactly the expected units for each of them.
+    exact: bool,
+    /// How many of the accounts.
+    accounts: usize,
+    /// Its first claim.
+    log: &'a ChainLog,
+}
+
+/// The claim of exactly these units for the most of these accounts. Several transactions can share a page, if somebody else claimed for
+/// some of them: the others are left to a later claim. Among equal ones it is the newest: after an older one more was withheld, and that
+/// is what is claimed now. If none claimed exactly these units, it is the newest of all. Nothing is left to claim, so a retry could never
+/// succeed; the check of the effect names both amounts to a person.
+fn best<'a>(logs: &'a [ChainLog], distributor: Address, claim: &Claim, units: &[u128]) -> Option<&'a ChainLog> {
+    let mut found: BTreeMap<B256, Found<'_>> = BTreeMap::new();
     // Some nodes ignore the filter, so check the events again.
     for log in logs.iter().filter(|log| log.address == distributor) {
         let Ok(event) = WithheldClaimed::decode_raw_log_validate(log.topics.iter().copied(), &log.data) else {
             continue;
         };
-        if event.id == claim.id && claim.accounts.contains(&event.account) {
-            found.entry(log.tx_hash).or_insert((0, log)).0 += 1;
-        }
+        let place = claim.accounts.iter().position(|account| *account == event.account);
+        let Some(place) = place.filter(|_| event.id == claim.id) else { continue };
+        let one = found.entry(log.tx_hash).or_insert(Found { exact: true, accounts: 0, log });
+        one.exact &= units.get(place).is_some_and(|units| event.amount == U256::from(*units));
+        one.accounts += 1;
     }
-    let newest = found.into_values().max_by_key(|(accounts, log)| (*accounts, log.block_number, log.log_index));
-    newest.map(|(_, log)| log)
+    let rank = |one: &Found<'_>| (one.exact, one.accounts, one.log.block_number, one.log.log_index);
+    found.into_values().max_by_key(rank).map(|one| one.log)
 }
 
 #[cfg(test)]
@@ -169,18 +186,19 @@ mod tests {
     }
 
     #[test]
-    fn of_equal_claims_the_newest_counts() {
+    fn of_equal_claims_of_the_expected_units_the_newest_counts() {
         let [id, ours] = [B256::repeat_byte(3), B256::repeat_byte(4)];
         let [distributor, one, two, payee] = [1, 2, 3, 4].map(Address::repeat_byte);
-        let claimed = |tx: u8, block_number: u64, id: B256, account: Address| {
-            let event = WithheldClaimed { id, account, payee, amount: U256::ONE }.encode_log_data();
+        let claimed_units = |tx: u8, block_number: u64, id: B256, account: Address, units: u128| {
+            let event = WithheldClaimed { id, account, payee, amount: U256::from(units) }.encode_log_data();
             let (topics, data) = (event.topics().to_vec(), event.data);
             let (tx_hash, block_hash) = (B256::repeat_byte(tx), B256::ZERO);
             ChainLog { address: distributor, topics, data, block_number, block_hash, tx_hash, log_index: 0 }
         };
+        let claimed = |tx, block, id, account| claimed_units(tx, block, id, account, 1);
         let found = |logs: &[ChainLog], accounts: &[Address]| {
             let claim = Claim { id: ours, accounts: accounts.to_vec() };
-            newest(logs, distributor, &claim).map(|log| log.tx_hash.0[0])
+            best(logs, distributor, &claim, &vec![1; accounts.len()]).map(|log| log.tx_hash.0[0])
         };
         // The order of the hashes says nothing.
         let single =
@@ -190,5 +208,10 @@ mod tests {
         assert_eq!(found(&page, &[one, two]), Some(5), "it claims for both");
         assert_eq!(found(&page, &[one]), Some(6));
         assert_eq!(found(&[], &[one]), None);
+        let other = [claimed(5, 5, ours, one), claimed_units(6, 6, ours, one, 2), claimed_units(7, 7, ours, one, 2)];
+        assert_eq!(found(&other, &[one]), Some(5), "the others claimed what was withheld later");
+        assert_eq!(found(&other[1..], &[one]), Some(7), "a person must see that nothing is left");
+        let mixed = [claimed_units(5, 5, ours, one, 2), claimed(5, 5, ours, two), claimed(6, 4, ours, two)];
+        assert_eq!(found(&mixed, &[one, two]), Some(6), "the other paid one of them something else");
     }
 }

@@ -241,7 +241,8 @@ pub async fn is_in_effect(chain: &Chain, distributor: Address, data: &[u8], at: 
     }
 }
 
-/// Finds the transaction with the effect of a call, with the hash of that transaction's call as far as the events tell.
+/// Finds the transaction with the effect of a call, with the hash of that transaction's call as far as the events tell. Claims have a search
+/// of their own ([`claim::find_execution`]).
 pub async fn find_execution(
     chain: &Chain,
     distributor: Address,
@@ -254,8 +255,6 @@ pub async fn find_execution(
         vec![Distributor::DistributionCreated::SIGNATURE_HASH, call.id]
     } else if let Some(page) = page_of(data) {
         vec![Distributor::PagePaid::SIGNATURE_HASH, page.id, U256::from(page.from).into()]
-    } else if let Some(call) = Claim::of(data) {
-        return claim::find_execution(chain, distributor, data, &call, since).await;
     } else if let Ok(call) = Distributor::cancelDistributionCall::abi_decode_validate(data) {
         vec![Distributor::DistributionCancelled::SIGNATURE_HASH, call.id]
     } else {

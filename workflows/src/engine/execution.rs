@@ -34,9 +34,11 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
         Some(id) => offering::find(&mut tx, id).await?.token_block_number.unwrap_or(0),
         None => 0,
     };
+    let followed = chain::find(&mut tx, op.chain_id).await?;
     drop(tx);
+    let at = followed.map_or(At::Latest, |c| At::Hash(c.head_hash.0));
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
-    let found = kind.find_execution(&network.chain, step, since.cast_unsigned()).await.map_err(fault)?;
+    let found = kind.find_execution(&network.chain, op, step, since.cast_unsigned(), at).await?;
     let Some(executed) = found else { return Ok(Executed::NotFound) };
     if executed.payload_hash != payload_hash(&Bytes::from(step.calldata.clone())) {
         return Ok(Executed::Other(executed.tx_hash));

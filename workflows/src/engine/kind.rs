@@ -9,7 +9,7 @@ use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
 use muniment_domain::Result;
 use muniment_domain::db::Tx;
-use muniment_domain::operation::Operation;
+use muniment_domain::operation::{Operation, Stage};
 use muniment_domain::step::Step;
 
 use crate::engine::effect::Shown;
@@ -42,17 +42,22 @@ pub trait OperationKind: Send + Sync {
         step.op_number.is_some()
     }
 
-    /// Finds the transaction that executed a traced step, among the logs since a block.
+    /// Finds the transaction that executed a traced step, among the logs since a block. `at` is the newest block that was followed.
     fn find_execution<'a>(
         &'a self,
         chain: &'a Chain,
+        _op: &'a Operation,
         step: &'a Step,
         since: u64,
-    ) -> BoxFuture<'a, Result<Option<Execution>, Fault>> {
-        match step.op_number {
-            Some(number) => find_execution(chain, step.target.0, &step.calldata, number.cast_unsigned(), since).boxed(),
-            None => ready(Ok(None)).boxed(),
+        _at: At,
+    ) -> BoxFuture<'a, Result<Option<Execution>, Failure>> {
+        async move {
+            let Some(number) = step.op_number else { return Ok(None) };
+            find_execution(chain, step.target.0, &step.calldata, number.cast_unsigned(), since)
+                .await
+                .map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))
         }
+        .boxed()
     }
 
     /// Asks the chain whether a step took effect. A step without an operation number can be repeated without harm.

@@ -10,14 +10,14 @@ use muniment_activities::chain::simulate::{At, Call};
 use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::contract::operation::{Execution, MissingEffect};
 use muniment_activities::fault::Fault;
-use muniment_activities::payout::claim::effect;
+use muniment_activities::payout::claim::{effect, find_execution as find_claim};
 use muniment_activities::payout::distributor as contract;
 use muniment_activities::payout::{coin, direct};
 use muniment_activities::revert::Revert;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Scope};
 use muniment_domain::entitlement::{self, Status};
-use muniment_domain::operation::Operation;
+use muniment_domain::operation::{Operation, Stage};
 use muniment_domain::step::Step;
 use muniment_domain::{Error, Result};
 
@@ -142,9 +142,7 @@ impl OperationKind for DistributorPayout {
             }
             claim::ONE | claim::PAGE => {
                 let sums = withheld::sums(op)?;
-                let units: Option<Vec<u128>> = sums.iter().map(Sum::units).collect();
-                let units = units.ok_or_else(|| damaged(op))?;
-                let outcomes = effect(receipt, target, payload(op, "asset")?, data, &units);
+                let outcomes = effect(receipt, target, payload(op, "asset")?, data, &claimed_units(op, &sums)?);
                 let lines = |outcomes: Vec<LineOutcome>| {
                     outcomes.into_iter().zip(&sums).flat_map(|(o, sum)| repeat_n(o, sum.lines))
                 };
@@ -179,10 +177,22 @@ impl OperationKind for DistributorPayout {
     fn find_execution<'a>(
         &'a self,
         chain: &'a Chain,
+        op: &'a Operation,
         step: &'a Step,
         since: u64,
-    ) -> BoxFuture<'a, Result<Option<Execution>, Fault>> {
-        contract::find_execution(chain, step.target.0, &step.calldata, since).boxed()
+        at: At,
+    ) -> BoxFuture<'a, Result<Option<Execution>, Failure>> {
+        async move {
+            let (target, data) = (step.target.0, step.calldata.as_slice());
+            let found = if [claim::ONE, claim::PAGE].contains(&step.name.as_str()) {
+                let units = claimed_units(op, &withheld::sums(op)?)?;
+                find_claim(chain, target, data, &units, since, at).await
+            } else {
+                contract::find_execution(chain, target, data, since).await
+            };
+            found.map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))
+        }
+        .boxed()
     }
 
     fn is_executed<'a>(
@@ -213,6 +223,10 @@ impl OperationKind for AuditDeclaration {
 
 fn damaged(op: &Operation) -> Error {
     Error::Unreadable { what: "step", id: op.id.to_string(), why: "its call cannot be read".to_owned() }
+}
+
+fn claimed_units(op: &Operation, sums: &[Sum]) -> Result<Vec<u128>> {
+    sums.iter().map(Sum::units).collect::<Option<_>>().ok_or_else(|| damaged(op))
 }
 
 fn allowed(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Shown> {
