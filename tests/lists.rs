@@ -13,7 +13,7 @@ use muniment_domain::total::Total;
 use muniment_domain::webhook::{self, Owner};
 use muniment_domain::{
     api_key, approval, attempt_counter, chain, distribution, email_link, event_scope, idempotency, investor, issuer,
-    login_attempt, migrate, operation, reconciliation, session, user, wallet, wallet_challenge,
+    login_attempt, migrate, operation, portfolio, reconciliation, session, user, wallet, wallet_challenge,
 };
 use sqlx::{AssertSqlSafe, Connection, Executor, PgConnection, Row, SqliteConnection};
 use world::{Database, Engine, on_both_databases};
@@ -139,6 +139,8 @@ async fn desk(tx: &mut Tx, lately: CreatedBetween) {
             api_key::page(tx, whose, created, LIMIT, OFFSET).await.unwrap();
         }
         wallet::page(tx, &"inv_1".into(), created, LIMIT, OFFSET).await.unwrap();
+        portfolio::locks(tx, &"inv_1".into()).await.unwrap();
+        portfolio::successors(tx, &"inv_1".into()).await.unwrap();
         distributions(tx, created).await;
         for owner in [Owner::Platform, Owner::Issuer("iss_1".into()), Owner::Investor("inv_1".into())] {
             for kind in [None, Some("subscription.minted")] {

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use world::{Mining, on_both_databases};
 
 use crate::installation::{Answer, Installation, PayoutFixture, Person, Server, Terms, wallet};
+use crate::recover::{NEW, PATH, recovery};
 
 /// Logs in as the investor who owns a numbered wallet.
 pub async fn holder(site: &Installation, server: &Server, number: usize) -> (Person, String) {
@@ -102,5 +103,28 @@ on_both_databases! {
         assert!(recent[0]["tx_hash"].is_string() && shown.body["totals_by_currency"][0]["currency"] == json!("EUR"));
         assert_eq!(U256::from(fixture.cents(wallet(1)).await), U256::from(own.2));
         assert_eq!(shown.body["pending"], Value::Array(Vec::new()));
+    }
+
+    async fn a_wallet_lost_in_one_token_keeps_its_cost_and_locks_in_another(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1), Terms::locked(1)]).await;
+        let server = site.start().await;
+        let second = site.second_person(&server).await;
+        site.minted(&server).await;
+        let [lost_in, kept_in] = [0, 1].map(|number| site.offerings[number].clone());
+        assert_eq!(server.deploy("deploy-other", &kept_in).await.status, 202);
+        site.settled().await;
+        assert_eq!(server.mint("mint-other", &kept_in).await.status, 202);
+        site.settled().await;
+        server.request_and_approve(&second, PATH, "recover", recovery(&site, &lost_in, NEW).await).await;
+        site.settled().await;
+        let (ada, id) = holder(&site, &server, 0).await;
+        let shown = portfolio(&ada, &id).await;
+        let all = shown.body["holdings"].as_array().unwrap();
+        assert_eq!(all.len(), 2, "{shown:?}");
+        for (offering, address, locks) in [(lost_in, NEW, 0), (kept_in, wallet(0), 1)] {
+            let held = all.iter().find(|held| held["offering_id"] == json!(offering)).unwrap();
+            let seen = (&held["wallet_address"], &held["cost_basis"], held["locks"].as_array().unwrap().len());
+            assert_eq!(seen, (&json!(address.to_checksum(None)), &json!("1000.00"), locks), "{held}");
+        }
     }
 }

@@ -38,7 +38,14 @@ pub struct Position {
     pub blocked_since: Option<DateTime<Utc>>,
 }
 
+/// A place of units: the offering, the partition and the wallet.
+type Place = (OfferingId, i64, Address);
+
 impl Position {
+    fn place(&self) -> Place {
+        (self.offering_id.clone(), self.partition_id, self.wallet_address.0)
+    }
+
     /// Seconds for which nothing newer is known; 0 if everything final is included.
     pub fn lag_seconds(&self, now: DateTime<Utc>) -> i64 {
         // While the chain is silent, blocks can be missing without being counted.
@@ -64,6 +71,64 @@ pub async fn positions(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Posi
     .bind(investor_id)
     .rows(tx)
     .await
+}
+
+/// Units of a position that are locked until a time.
+#[derive(Clone, Debug, sqlx::FromRow)]
+#[allow(missing_docs)]
+pub struct Lock {
+    pub offering_id: OfferingId,
+    pub partition_id: i64,
+    pub wallet_address: Hex<Address>,
+    /// Release time, in seconds since 1970.
+    pub release_at: i64,
+    pub quantity: Dec<u128>,
+}
+
+/// The present locks of all positions of an investor.
+#[derive(Debug, Default)]
+pub struct Locks(BTreeMap<Place, Vec<Lock>>);
+
+impl Locks {
+    /// The locks of a position, earliest release first.
+    pub fn of(&self, p: &Position) -> &[Lock] {
+        self.0.get(&p.place()).map(Vec::as_slice).unwrap_or_default()
+    }
+}
+
+/// The present locks in all wallets of the investor.
+pub async fn locks(tx: &mut Tx, investor_id: &InvestorId) -> Result<Locks> {
+    // The key of a lock begins with the offering, so the holding leads to it.
+    let rows = sql("select t.offering_id, t.partition_id, t.wallet_address, t.release_at, t.quantity
+         from wallets w
+             join holdings h on h.wallet_address = w.address
+             join tranches t on t.offering_id = h.offering_id and t.wallet_address = h.wallet_address
+                 and t.partition_id = h.partition_id
+         where w.investor_id = $1 and t.release_at > $2
+         order by t.release_at")
+    .bind((investor_id, tx.now().timestamp()))
+    .rows::<Lock>(tx)
+    .await?;
+    let mut locks = Locks::default();
+    for lock in rows {
+        let place = (lock.offering_id.clone(), lock.partition_id, lock.wallet_address.0);
+        locks.0.entry(place).or_default().push(lock);
+    }
+    Ok(locks)
+}
+
+/// The wallet that replaced a lost one, by token and lost wallet. The lost wallet may still hold units of other tokens.
+pub type Successors = BTreeMap<(OfferingId, Address), Address>;
+
+/// The successors of the investor's wallets.
+pub async fn successors(tx: &mut Tx, investor_id: &InvestorId) -> Result<Successors> {
+    let rows = sql("select a.offering_id, a.wallet_address, a.successor_address
+         from wallets w join token_accounts a on a.wallet_address = w.address
+         where w.investor_id = $1 and a.successor_address is not null")
+    .bind(investor_id)
+    .rows::<(OfferingId, Hex<Address>, Hex<Address>)>(tx)
+    .await?;
+    Ok(rows.into_iter().map(|(offering_id, lost, successor)| ((offering_id, lost.0), successor.0)).collect())
 }
 
 /// A subscription in the portfolio.
@@ -96,18 +161,18 @@ pub async fn commitments(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<Co
 
 /// Amount and units minted, by offering, partition and the wallet that holds them now.
 #[derive(Debug, Default)]
-pub struct Purchases(BTreeMap<(OfferingId, i64, Address), (i64, u128)>);
+pub struct Purchases(BTreeMap<Place, (i64, u128)>);
 
 impl Purchases {
-    /// Sums the minted subscriptions. Mints to a recovered wallet count for its replacement.
-    pub fn of(commitments: &[Commitment], successors: &BTreeMap<Address, Address>) -> Self {
+    /// Sums the minted subscriptions. Mints to a wallet that was recovered in their token count for its replacement.
+    pub fn of(commitments: &[Commitment], successors: &Successors) -> Self {
         let mut sums = BTreeMap::new();
         for c in commitments.iter().filter(|c| c.status == Status::Minted) {
             let (Some(wallet), Some(units)) = (c.wallet_address, c.quantity) else { continue };
             let mut at = wallet.0;
             // At most as many steps as recoveries: they form no cycle.
             for _ in 0..successors.len() {
-                at = successors.get(&at).copied().unwrap_or(at);
+                at = successors.get(&(c.offering_id.clone(), at)).copied().unwrap_or(at);
             }
             let sum: &mut (i64, u128) = sums.entry((c.offering_id.clone(), c.partition_id, at)).or_default();
             sum.0 += c.amount;
@@ -118,7 +183,7 @@ impl Purchases {
 
     /// The cost of a position's units at their average price; none for units that only came by transfers.
     pub fn cost(&self, p: &Position) -> Option<i64> {
-        let (amount, units) = *self.0.get(&(p.offering_id.clone(), p.partition_id, p.wallet_address.0))?;
+        let (amount, units) = *self.0.get(&p.place())?;
         // Units beyond the purchases came by transfers and cost nothing here.
         let kept = U256::from(p.balance.0.min(units));
         let cost: U256 = U256::from(amount.max(0).unsigned_abs()) * kept / U256::from(units.max(1));

@@ -5,13 +5,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use axum::Json;
 use axum::extract::{Path, State};
 use chrono::{DateTime, Utc};
-use muniment_domain::db::Tx;
 use muniment_domain::entitlement::HoldReason;
 use muniment_domain::id::{DistributionId, InvestorId, OfferingId, SubscriptionId};
 use muniment_domain::money::{self, Money};
 use muniment_domain::portfolio::{self, Commitment, Income, Payment, Position, Purchases};
 use muniment_domain::subscription::Status;
-use muniment_domain::{distribution, entitlement, holding, investor, ledger, wallet};
+use muniment_domain::{distribution, entitlement, investor, ledger};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -186,13 +185,9 @@ pub async fn read(State(app): State<App>, Path(id): Path<InvestorId>, principal:
     let owner = investor::find(&mut tx, &id).await?;
     let positions = portfolio::positions(&mut tx, &owner.id).await?;
     let commitments = portfolio::commitments(&mut tx, &owner.id).await?;
-    let wallets = wallet::of_investor(&mut tx, &owner.id).await?;
-    let successors = wallets.iter().filter_map(|w| Some((w.address.0, w.successor?.0))).collect();
-    let purchases = Purchases::of(&commitments, &successors);
-    let mut holdings = Vec::with_capacity(positions.len());
-    for p in &positions {
-        holdings.push(holding(&mut tx, p, &purchases).await?);
-    }
+    let purchases = Purchases::of(&commitments, &portfolio::successors(&mut tx, &owner.id).await?);
+    let locks = portfolio::locks(&mut tx, &owner.id).await?;
+    let holdings = positions.iter().map(|p| holding(p, locks.of(p), &purchases)).collect();
     let totals = totals(&commitments, &portfolio::income(&mut tx, &owner.id).await?);
     let recent = portfolio::recent(&mut tx, &owner.id, RECENT).await?;
     let single = totals.iter().next().filter(|_| totals.len() == 1);
@@ -224,9 +219,8 @@ fn totals(commitments: &[Commitment], income: &[Income]) -> BTreeMap<String, Tot
     }
     totals
 }
-async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Holding> {
-    let tranches = holding::tranches(tx, &p.offering_id, &[p.wallet_address.0]).await?;
-    let locks: Vec<_> = tranches.iter().filter(|t| t.partition_id == p.partition_id).collect();
+
+fn holding(p: &Position, locks: &[portfolio::Lock], purchases: &Purchases) -> Holding {
     let units =
         |endless: bool| locks.iter().filter(move |t| (t.release_at == ledger::NEVER) == endless).map(|t| t.quantity.0);
     // Units frozen without end overlap the locks, and an order may freeze more than is held.
@@ -235,8 +229,8 @@ async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Hol
     let quantity = |units| money::quantity(units, decimals);
     // Units that are held without end have no time of release.
     let release = |at: i64| DateTime::from_timestamp(at, 0).filter(|_| at < ledger::NEVER).map(Instant);
-    let lock = |t: &&holding::Tranche| Lock { quantity: quantity(t.quantity.0), release_at: release(t.release_at) };
-    Ok(Holding {
+    let lock = |t: &portfolio::Lock| Lock { quantity: quantity(t.quantity.0), release_at: release(t.release_at) };
+    Holding {
         offering_id: p.offering_id.clone(),
         offering_name: p.offering_name.clone(),
         token_address: Typed(p.token_address.0),
@@ -255,7 +249,7 @@ async fn holding(tx: &mut Tx, p: &Position, purchases: &Purchases) -> Result<Hol
         estimated_value: amount(portfolio::value(p.balance.0, p.unit_price, decimals)),
         value_source: "issue_price",
         synced_block: p.synced_block,
-    })
+    }
 }
 
 fn waiting(c: &Commitment) -> Pending {

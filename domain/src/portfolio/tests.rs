@@ -37,13 +37,15 @@ fn minted(wallet: u8, amount: i64, units: u128) -> Commitment {
 
 #[test]
 fn units_cost_their_average_price_even_after_a_recovery() {
-    let recovered = BTreeMap::from([(Address::repeat_byte(1), Address::repeat_byte(2))]);
+    let in_token = |id: &str| BTreeMap::from([((id.into(), Address::repeat_byte(1)), Address::repeat_byte(2))]);
     let bought = [minted(1, 1_000, 100), minted(2, 2_000, 100)];
-    let of = |recovered| Purchases::of(&bought, recovered);
+    let of = |recovered: &Successors| Purchases::of(&bought, recovered);
+    let recovered = in_token("off_1");
     assert_eq!(of(&recovered).cost(&position(200)), Some(3_000));
     assert_eq!(of(&recovered).cost(&position(50)), Some(750), "the other units were sold");
     assert_eq!(of(&recovered).cost(&position(900)), Some(3_000), "the other units came by a transfer");
     assert_eq!(of(&BTreeMap::new()).cost(&position(200)), Some(2_000));
+    assert_eq!(of(&in_token("off_2")).cost(&position(200)), Some(2_000), "it was recovered in another token");
     assert_eq!(Purchases::default().cost(&position(1)), None);
     assert_eq!((value(12_345, 100, 2), value(1, 99, 2), value(u128::MAX, i64::MAX, 0)), (12_345, 0, i64::MAX));
 }
