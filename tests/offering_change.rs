@@ -121,6 +121,8 @@ on_both_databases! {
         assert_eq!(status(&fixture, &subscription).await, "pending_reconfirmation");
         assert!(time(&fixture, &subscription, "/reconfirm_by").await > in_days(6));
         assert_eq!(fixture.api.count("events where type = 'subscription.reconfirmation_required'").await, 2);
+        let audited = format!("audit_log where object_id = '{subscription}' and detail like '%reconfirmation_required%'");
+        assert_eq!(fixture.api.count(&audited).await, 2, "each time that it was asked");
         let path = format!("/v1/subscriptions/{subscription}/reconfirm");
         let said = fixture.investor.post(&path, json!({ "offering_version": version })).await;
         assert_eq!((said.status, said.text("/status")), (200, "committed".to_owned()), "{said:?}");
