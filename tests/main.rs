@@ -61,6 +61,7 @@ mod investor_record;
 mod issuer_distribution;
 mod issuer_limit;
 mod issuer_members;
+mod key_file;
 mod key_rotation;
 mod kill;
 mod lane_memory;

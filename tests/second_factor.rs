@@ -41,7 +41,7 @@ impl App {
 }
 
 /// Enrols a second factor for a user who has stepped up.
-async fn add(person: &Person) -> App {
+pub async fn add(person: &Person) -> App {
     let enrolled = person.post("/v1/auth/mfa/totp", json!({})).await;
     assert_eq!(enrolled.status, 200, "{enrolled:?}");
     let app = App::with_secret(&enrolled.text("/secret"));

@@ -69,12 +69,12 @@ pub struct App {
 
 impl App {
     /// The state for a configuration and its open database.
-    pub fn new(db: Db, config: &Config) -> Result<Self, Failure> {
+    pub async fn new(db: Db, config: &Config) -> Result<Self, Failure> {
         let chains = config.chains.iter().map(|chain| Chain::http(chain.clone()).map_err(Failure::new));
         let desk = Engine::reader(db.clone(), config.engine.clone(), chains.collect::<Result<_, _>>()?);
         Ok(Self {
             api_url: config.reached_at().into(),
-            auth: Arc::new(Auth::new(config, db.clock(), db.ids())?),
+            auth: Arc::new(Auth::new(config, &db).await?),
             rates: Arc::new(config.rates.clone()),
             limiter: Arc::default(),
             requests: Requests::default(),

@@ -120,6 +120,7 @@ async fn administer(command: &Admin, config: &Config) -> Result<(), Failure> {
         Admin::Key(KeyCommand::Create(new)) => admin::create_key(config, new).await,
         Admin::User(UserCommand::Create(new)) => admin::create_user(config, new).await,
         Admin::Keys(KeysCommand::Rotate) => admin::rotate_keys(config),
+        Admin::Keys(KeysCommand::AcceptLoss) => admin::accept_key_loss(config).await,
         Admin::Lane(command) => intervene::lanes(config, command).await,
         Admin::Chain(command) => intervene::chain(config, command).await,
     }

@@ -70,6 +70,7 @@ pub mod row_security;
 pub mod rows;
 pub mod schema;
 pub mod second_factor;
+pub mod secrets_sample;
 pub mod session;
 pub mod snapshot;
 pub mod spending;

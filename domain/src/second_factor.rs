@@ -24,6 +24,11 @@ pub async fn find(tx: &mut Tx, user_id: &UserId) -> Result<Option<SecondFactor>>
     sql("select * from second_factors where user_id = $1").bind(user_id).optional(tx).await
 }
 
+/// The second factors of all users.
+pub async fn all(tx: &mut Tx) -> Result<Vec<SecondFactor>> {
+    sql("select * from second_factors order by user_id").rows(tx).await
+}
+
 /// Stores an unconfirmed secret. A confirmed one is not replaced.
 pub async fn enrol(tx: &mut Tx, user_id: &UserId, sealed: &str) -> Result<()> {
     let now = tx.now();

@@ -106,7 +106,7 @@ pub async fn verify_all(config: &Config) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
     // Without the secrets, signatures are neither checked nor created.
     let secrets = match config.auth.key_file.exists() {
-        true => Some(Arc::new(Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?)),
+        true => Some(Arc::new(Secrets::open(&config.auth.key_file, &db).await?)),
         false => None,
     };
     let tokens =

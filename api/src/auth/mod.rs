@@ -9,8 +9,7 @@ pub mod totp;
 
 use std::sync::Arc;
 
-use muniment_domain::clock::Clock;
-use muniment_domain::id::Ids;
+use muniment_domain::db::Db;
 
 use self::access_token::AccessTokens;
 use self::password::Passwords;
@@ -31,11 +30,11 @@ pub struct Auth {
 }
 
 impl Auth {
-    /// Reads the secrets, or makes them.
-    pub fn new(config: &Config, clock: &Clock, ids: &Ids) -> Result<Self, Failure> {
-        let secrets = Arc::new(Secrets::open(&config.auth.key_file, clock, || ids.bytes())?);
+    /// Opens the secrets of the database.
+    pub async fn new(config: &Config, db: &Db) -> Result<Self, Failure> {
+        let secrets = Arc::new(Secrets::open(&config.auth.key_file, db).await?);
         let tokens = AccessTokens::new(secrets.clone(), &config.auth.issuer, config.auth.access_seconds);
-        let passwords = Passwords::new(&config.auth, ids.bytes())?;
+        let passwords = Passwords::new(&config.auth, db.ids().bytes())?;
         Ok(Self { config: config.auth.clone(), secrets, tokens, passwords })
     }
 }

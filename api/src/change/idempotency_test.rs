@@ -68,7 +68,7 @@ async fn app() -> App {
     let mut config = Config::default();
     config.auth.key_file = std::env::temp_dir().join(format!("muniment-idempotency.{}/auth.json", std::process::id()));
     config.auth.password_memory_kib = 64;
-    App::new(db, &config).unwrap()
+    App::new(db, &config).await.unwrap()
 }
 
 /// Status, whether it was a replay, and the body.

@@ -57,7 +57,7 @@ pub async fn create_user(config: &Config, new: &NewUser) -> Result<(), Failure> 
 
 async fn make_user(config: &Config, new: &NewUser) -> Result<(), Failure> {
     let db = database::open_current(config).await?;
-    let secrets = Secrets::open(&config.auth.key_file, db.clock(), || db.ids().bytes())?;
+    let secrets = Secrets::open(&config.auth.key_file, &db).await?;
     let mut tx = db.begin().await?;
     let (roles, status) = (Roles::only(new.role), Status::PendingVerification);
     let name = new.name.as_deref().unwrap_or(&new.email);
@@ -84,6 +84,18 @@ pub fn rotate_keys(config: &Config) -> Result<(), Failure> {
     println!("{} signs from {} on, and is published in /.well-known/jwks.json until then.", next.kid, next.from);
     eprintln!(
         "Processes that have this file read it by themselves. Give it to those on other machines before that time."
+    );
+    Ok(())
+}
+
+/// Lets the platform go on after its key file was lost.
+pub async fn accept_key_loss(config: &Config) -> Result<(), Failure> {
+    let (db, path) = (database::open_current(config).await?, &config.auth.key_file);
+    let accepted = secrets::accept_loss(path, &db);
+    let removed = acting(Act::host_command("muniment admin keys accept-loss"), accepted).await?;
+    println!("{} is the key file of this database now. Second factors removed: {removed}.", path.display());
+    eprintln!(
+        "Back it up apart from the database. README.md says what is left to do, under \"If the key file is lost\"."
     );
     Ok(())
 }

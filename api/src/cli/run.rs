@@ -90,15 +90,18 @@ impl Running {
             "" => None,
             address => Some(metrics_listener(address).await?),
         };
+        // Before the engine: nothing is signed where the key file is missing or another one.
+        let app = match api {
+            Some(_) => Some(App::new(db.for_requests(config.database.connections_max), config).await?),
+            None => None,
+        };
         let mut requests = Requests::default();
         if worker {
             let engine = Engine::start(db.clone(), config.engine.clone(), chains(config)?).await?;
             let stop = self.stop();
             self.add("worker", async move { engine.run(stop).await.map_err(Failure::new) });
         }
-        if let Some(listener) = api {
-            let pool = db.for_requests(config.database.connections_max);
-            let app = App::new(pool, config)?;
+        if let Some((app, listener)) = app.zip(api) {
             requests = app.requests.clone();
             self.add("secrets", secrets::follow(app.auth.secrets.clone(), self.stop()));
             app.anchor_file.check()?;

@@ -101,7 +101,7 @@ struct Reviewed {
     /// The reference at the identity provider, which then has the data.
     #[schema(example = json!(null))]
     provider_reference: Option<String>,
-    /// The data as the investor sent it. Null if a provider has it, or if the investor is erased.
+    /// The data as the investor sent it. Null if a provider has it, if the investor is erased, or if the key file that encrypted it was lost.
     data: Option<Data>,
     created_at: Instant,
 }
@@ -121,23 +121,22 @@ pub async fn review(State(app): State<App>, Path(id): Path<InvestorId>, uri: Uri
     let owner = investor::find(&mut tx, &id).await?.id;
     let mut cases = Vec::new();
     for SealedCase { case, data_sealed } in sealed_cases(&mut tx, &owner).await? {
-        let data = match data_sealed.filter(|sealed| !sealed.is_empty()) {
-            Some(sealed) => Some(unsealed(&app, &owner, &sealed).ok_or_else(|| unreadable(&case.id))?),
-            None => None,
-        };
+        let sealed = data_sealed.filter(|sealed| !sealed.is_empty());
+        let data = sealed.and_then(|sealed| unsealed(&app, &owner, &case.id, &sealed));
         let Case { id, level, provider_reference, created_at } = case;
         cases.push(Reviewed { id, level, provider_reference, data, created_at: Instant(created_at) });
     }
     Ok(Json(Review { investor_id: owner, cases }))
 }
 
-fn unsealed(app: &App, owner: &str, sealed: &str) -> Option<Data> {
-    let plain = app.auth.secrets.unseal(&purpose(owner), sealed)?;
-    serde_json::from_slice(&plain).ok()
-}
-
-fn unreadable(case_id: &KycCaseId) -> Problem {
-    Problem::internal(format!("the data of {case_id} cannot be decrypted: auth.key_file is another one"))
+/// The data of a case. A case that only a lost key file decrypts shows none, so that what the investor submits again can be read.
+fn unsealed(app: &App, owner: &str, case_id: &KycCaseId, sealed: &str) -> Option<Data> {
+    let plain = app.auth.secrets.unseal(&purpose(owner), sealed);
+    let data = plain.and_then(|plain| serde_json::from_slice(&plain).ok());
+    if data.is_none() {
+        tracing::error!(kyc.case_id = %case_id, "the data of a case cannot be decrypted by auth.key_file");
+    }
+    data
 }
 
 /// The purpose of the encryption. It binds the data to its investor.

@@ -1,7 +1,7 @@
 //! The secrets of the interface: the keys that sign access tokens, and the secrets from which every other token is computed.
 //!
 //! 1. All of them are in the file of `auth.key_file`, which the first start creates. Every process that serves the interface needs the same
-//!    file; with another one it accepts no open session.
+//!    file: the database has a sample that it encrypted, and a process whose file cannot decrypt the sample does not start.
 //! 2. Refresh tokens, CSRF tokens and the tokens of mails are codes over ids. The database has none of them, so a copy of it opens nothing.
 //! 3. The file has generations. A rotation adds one a day before it is used, and running processes read it by themselves. Tokens, codes and
 //!    sealed data of an older generation stay valid as long as they live.
@@ -9,6 +9,7 @@
 mod eddsa;
 mod file;
 mod ring;
+mod sample;
 mod signing;
 mod write;
 
@@ -22,9 +23,11 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Utc};
 use muniment_domain::clock::Clock;
+use muniment_domain::db::Db;
 use tokio_util::sync::CancellationToken;
 
 pub use self::ring::Ring;
+pub use self::sample::{KeyFile, RESTORE, accept_loss, compare};
 pub use self::signing::Key;
 pub use self::write::rotate;
 use crate::failure::Failure;
@@ -36,6 +39,8 @@ const LOOK_EVERY: Duration = Duration::from_secs(2);
 pub struct Secrets {
     path: PathBuf,
     clock: Clock,
+    /// The sample of the database, which a file that is read later has to decrypt as well. None where there is no database.
+    sample: Option<String>,
     held: RwLock<Held>,
 }
 
@@ -45,15 +50,22 @@ struct Held {
 }
 
 impl Secrets {
-    /// Reads the file, and makes it where there is none.
-    pub fn open(path: &Path, clock: &Clock, random: impl Fn() -> [u8; 16]) -> Result<Self, Failure> {
-        if !path.exists() {
-            write::create(path, clock.now(), random)?;
+    /// The secrets of a database. The file is created if the database was not used with one yet; a file of another database is refused.
+    pub async fn open(path: &Path, db: &Db) -> Result<Self, Failure> {
+        if compare(path, db).await?.accepted(path)? == KeyFile::New {
+            write::create(path, db.clock().now(), || db.ids().bytes())?;
         }
+        let secrets = Self::read(path, db.clock())?;
+        let sample = Some(sample::stored(&secrets, db).await?);
+        sample::check(&secrets.ring(), sample.as_deref(), path)?;
+        Ok(Self { sample, ..secrets })
+    }
+
+    fn read(path: &Path, clock: &Clock) -> Result<Self, Failure> {
         // Looked at first: what changes while it is read is read again.
         let stamp = file::Stamp::of(path);
         let held = RwLock::new(Held { ring: Arc::new(file::read(path)?), stamp });
-        Ok(Self { path: path.to_owned(), clock: clock.clone(), held })
+        Ok(Self { path: path.to_owned(), clock: clock.clone(), sample: None, held })
     }
 
     /// Reads the file again if it has changed, and returns whether it had. On an error the previous secrets stay in use.
@@ -62,7 +74,10 @@ impl Secrets {
         if self.held.read().unwrap_or_else(PoisonError::into_inner).stamp == stamp {
             return Ok(false);
         }
-        let read = file::read(&self.path);
+        let read = file::read(&self.path).and_then(|ring| {
+            sample::check(&ring, self.sample.as_deref(), &self.path)?;
+            Ok(ring)
+        });
         let mut held = self.held.write().unwrap_or_else(PoisonError::into_inner);
         held.stamp = stamp;
         held.ring = Arc::new(read?);
@@ -124,15 +139,9 @@ impl Secrets {
         Some(BASE64.encode([nonce.as_slice(), &sealed].concat()))
     }
 
-    /// Decrypts it again, under whichever generation it was sealed: rows keep it for years.
+    /// Decrypts it again.
     pub fn unseal(&self, owner: &str, sealed: &str) -> Option<Vec<u8>> {
-        let bytes = BASE64.decode(sealed).ok()?;
-        let nonce: [u8; NONCE_LEN] = bytes.get(..NONCE_LEN)?.try_into().ok()?;
-        self.ring().all().rev().find_map(|generation| {
-            let (mut text, aad) = (bytes[NONCE_LEN..].to_vec(), Aad::from(owner.as_bytes()));
-            let plain = generation.seal.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut text).ok()?;
-            Some(plain.to_vec())
-        })
+        self.ring().unseal(owner, sealed)
     }
 }
 

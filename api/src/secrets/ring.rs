@@ -1,7 +1,9 @@
 //! The generations of the secrets. Each takes over at its time; the one before is accepted as long as its tokens can live.
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use chrono::{DateTime, Duration, Utc};
-use ring::aead::{AES_256_GCM, LessSafeKey, UnboundKey};
+use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 
 use super::signing::Key;
@@ -62,6 +64,17 @@ impl Ring {
     /// The generations whose codes are accepted, including the current and future ones.
     pub fn computing(&self, now: DateTime<Utc>) -> impl Iterator<Item = &Generation> {
         self.until(now, CODES_LIFE)
+    }
+
+    /// Decrypts what was sealed for an owner, under whichever generation it was: rows keep it for years.
+    pub fn unseal(&self, owner: &str, sealed: &str) -> Option<Vec<u8>> {
+        let bytes = BASE64.decode(sealed).ok()?;
+        let nonce: [u8; NONCE_LEN] = bytes.get(..NONCE_LEN)?.try_into().ok()?;
+        self.all().rev().find_map(|generation| {
+            let (mut text, aad) = (bytes[NONCE_LEN..].to_vec(), Aad::from(owner.as_bytes()));
+            let plain = generation.seal.open_in_place(Nonce::assume_unique_for_key(nonce), aad, &mut text).ok()?;
+            Some(plain.to_vec())
+        })
     }
 
     /// The keys by which access tokens of so many seconds are accepted, the one that signs first.

@@ -25,22 +25,25 @@ pub fn fresh() -> Secrets {
 }
 
 /// A folder with a file of secrets, and a time that a test moves.
-struct Place {
+pub(super) struct Place {
     folder: PathBuf,
-    path: PathBuf,
+    pub(super) path: PathBuf,
     clock: Clock,
 }
 
 impl Place {
-    fn new(name: &str) -> Self {
+    pub(super) fn new(name: &str) -> Self {
         let own = format!("muniment-secrets.{}.{name}.{:?}", std::process::id(), std::thread::current().id());
         let folder = std::env::temp_dir().join(own);
         let clock = Clock::manual(DateTime::UNIX_EPOCH + Span::days(20_000));
         Self { path: folder.join("auth.json"), folder, clock }
     }
 
-    fn open(&self) -> Secrets {
-        Secrets::open(&self.path, &self.clock, random).unwrap()
+    pub(super) fn open(&self) -> Secrets {
+        if !self.path.exists() {
+            write::create(&self.path, self.clock.now(), random).unwrap();
+        }
+        Secrets::read(&self.path, &self.clock).unwrap()
     }
 
     fn rotate(&self) -> Rotation {
@@ -116,7 +119,7 @@ fn secrets_file_is_private_and_reused() {
     assert_eq!(code, place.open().mac("refresh", &[b"a"]));
     assert_eq!(std::fs::metadata(&place.path).unwrap().permissions().mode() & 0o777, 0o600);
     std::fs::set_permissions(&place.path, std::fs::Permissions::from_mode(0o644)).unwrap();
-    assert!(Secrets::open(&place.path, &place.clock, random).is_err());
+    assert!(Secrets::read(&place.path, &place.clock).is_err());
 }
 
 #[test]

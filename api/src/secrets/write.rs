@@ -42,7 +42,8 @@ pub fn create(path: &Path, now: DateTime<Utc>, random: impl Fn() -> [u8; 16]) ->
     std::fs::remove_file(&draft).map_err(wrong)?;
     match named {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
-        named => named.map_err(wrong),
+        // After a power cut the database would have the sample of a file that is not there.
+        named => named.and_then(|()| sync_name(path)).map_err(wrong),
     }
 }
 
@@ -98,6 +99,10 @@ fn replace(path: &Path, stored: &Stored) -> std::io::Result<()> {
     std::fs::set_permissions(&draft, Permissions::from_mode(old.mode() & 0o770))?;
     std::fs::rename(&draft, path)?;
     // The name is on the disk as well, or a power cut would bring the old file back after portals have read the new key.
+    sync_name(path)
+}
+
+fn sync_name(path: &Path) -> std::io::Result<()> {
     File::open(path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new(".")))?.sync_all()
 }
 

@@ -165,6 +165,8 @@ pub struct NewUser {
 pub enum KeysCommand {
     /// Create the next secrets, which take over in 24 hours; sessions stay valid and no process restarts.
     Rotate,
+    /// Go on after the key file was lost, with the file that is there now or a new one; what only the lost one decrypts stays unreadable.
+    AcceptLoss,
 }
 
 /// Commands on lanes.

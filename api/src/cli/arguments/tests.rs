@@ -17,6 +17,10 @@ fn options_and_commands_are_read_in_any_order() {
     assert_eq!(parse("").unwrap().command, None);
     assert_eq!(parse("--config a.toml run").unwrap(), parse("run --config a.toml").unwrap());
     assert_eq!(parse("admin keys rotate").unwrap().command, Some(Command::Admin(Admin::Keys(KeysCommand::Rotate))));
+    assert_eq!(
+        parse("admin keys accept-loss").unwrap().command,
+        Some(Command::Admin(Admin::Keys(KeysCommand::AcceptLoss)))
+    );
     let created = parse("admin key create --email a@b.example --role operator --days 30").unwrap().command;
     let Some(Command::Admin(Admin::Key(KeyCommand::Create(key)))) = created else { panic!("{created:?}") };
     assert_eq!((key.role, key.days, key.scopes, &*key.name), (Role::Operator, 30, None, "command line"));

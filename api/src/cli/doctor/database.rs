@@ -3,7 +3,7 @@
 use muniment_domain::db::Db;
 use muniment_domain::{migrate, row_security};
 
-use super::Check;
+use super::{Check, key_file};
 use crate::config::{Config, database};
 
 /// The extensions of PostgreSQL that the queue's tables are made with.
@@ -29,6 +29,7 @@ pub async fn check(config: &Config) -> (Vec<Check>, Option<Db>) {
     };
     let mut checks = vec![Check::fine("database", format!("{shown} answers"))];
     checks.push(migrations(&db).await);
+    checks.push(key_file::check(&config.auth.key_file, &db).await);
     if db.is_shared() {
         checks.push(extensions(&db).await);
         checks.push(role(&db).await);

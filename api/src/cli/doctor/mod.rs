@@ -2,6 +2,7 @@
 
 mod chain;
 mod database;
+mod key_file;
 mod signer;
 
 use muniment_activities::config::Profile;
