@@ -7,6 +7,7 @@ use world::{KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::send;
 use crate::installation::{Installation, Person, Server, Terms};
+use crate::used_nonce::adopted;
 
 const ACCEPT: &str = "/blockchain/chains/31337/accept-history";
 
@@ -20,6 +21,11 @@ async fn rewound(site: &Installation, server: &Server) -> [Person; 2] {
     site.mined_until_settled().await;
     assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
     site.mined_until_settled().await;
+    rewind(site, server).await
+}
+
+/// Lets the node lose all blocks with a transaction of ours, and returns two admins.
+async fn rewind(site: &Installation, server: &Server) -> [Person; 2] {
     let (adam, ada) = (site.person(server, "adam", Role::Admin).await, site.person(server, "ada", Role::Admin).await);
     let early = adam.post(ACCEPT, reason()).await;
     assert_eq!(early.problem(), (409, "invalid_state".to_owned()), "its history stands");
@@ -61,6 +67,24 @@ on_both_databases! {
         let nonces = site.rows("select distinct cast(nonce as text) from attempts order by 1").await;
         assert_eq!(nonces, [["0"], ["1"]], "the same nonces are used");
         assert_eq!(site.count("operation_steps where state = 'final' and outcome = 'success'").await, 2);
+    }
+
+    async fn what_was_adopted_is_said_not_to_be_sent_again(database: Database) {
+        let (site, server) = adopted(database).await;
+        site.mined_until_settled().await;
+        let admins = rewind(&site, &server).await;
+        accept(&site, &admins).await;
+        for (kind, next) in [("deploy_token", "its transaction is sent again"), ("mint", "not signed here is not sent again")] {
+            let id = site.rows(&format!("select id from operations where kind = '{kind}'")).await.concat().remove(0);
+            let shown = server.get(&format!("/blockchain/operations/{id}")).await;
+            assert_eq!((shown.text("/status"), shown.text("/blocked_reason")), ("confirmed".to_owned(), "history_replaced".to_owned()));
+            assert!(shown.text("/blocked_detail").contains(next), "{kind}: {shown:?}");
+        }
+        let again = "operations where kind = 'deploy_token' and blocked_reason is null";
+        site.mined_until("the deployment is final again", async || site.count(again).await == 1).await;
+        let waits = "operations where kind = 'mint' and blocked_reason like 'history_replaced:%'";
+        let signed = "attempts a join operations o on o.id = a.operation_id where o.kind = 'mint'";
+        assert_eq!((site.count(waits).await, site.count(signed).await), (1, 0), "a person decides about the mint");
     }
 
     async fn what_a_new_history_has_no_room_for_is_put_before_a_person(database: Database) {

@@ -48,7 +48,7 @@ async fn use_up(site: &Installation, nonce: u64) {
 }
 
 /// A mint that a colleague executed and that was adopted, not final yet.
-async fn adopted(database: Database) -> (Installation, Server) {
+pub async fn adopted(database: Database) -> (Installation, Server) {
     let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
     let server = site.start().await;
     server.deploy("deploy", &site.offerings[0]).await;

@@ -1,5 +1,7 @@
 //! A new history of a chain: what two people accept when final blocks were replaced, because the chain was rewound or its finality broke.
 
+use std::collections::BTreeSet;
+
 use alloy_primitives::B256;
 use serde_json::json;
 
@@ -13,6 +15,9 @@ use crate::{Result, event, token_read};
 
 /// The code of an operation whose final transaction is in no block of the accepted history yet.
 pub const REPLACED: &str = "history_replaced";
+/// What becomes of an operation with an adopted or proved transaction: there are no signed bytes of it that could be sent.
+const NOT_SENT: &str = "a transaction of it that was not signed here is not sent again. Start a reconciliation run, and request what is \
+     missing as a new operation";
 /// The newest recorded blocks among which the common ancestor is searched. Before them only the first block of the chain is left.
 const BLOCKS_MAX: i64 = 100_000;
 /// Final steps above the ancestor whose transaction is ours and still wanted: it is sent again, with the same nonce. What a person abandoned
@@ -76,7 +81,7 @@ pub async fn accept(tx: &mut Tx, chain: &Chain, ancestor: (i64, B256), actor: &s
         .await?;
     }
     chain::rewind(tx, id, ancestor.0).await?;
-    show(tx, &operations, ancestor.0).await?;
+    show(tx, id, &operations, ancestor.0).await?;
     restart(tx, chain, ancestor).await?;
     read_tokens_again(tx, id, ancestor.0).await?;
     stop_lanes(tx, id, &gaps).await?;
@@ -87,11 +92,19 @@ pub async fn accept(tx: &mut Tx, chain: &Chain, ancestor: (i64, B256), actor: &s
     Ok(Replaced { operations, gaps })
 }
 
-/// Shows on each confirmed operation that its transaction is in no block yet, and tells it.
-async fn show(tx: &mut Tx, operations: &[OperationId], ancestor: i64) -> Result<()> {
+/// Shows on each confirmed operation that its block is gone and what becomes of it, and tells it.
+async fn show(tx: &mut Tx, chain_id: i64, operations: &[OperationId], ancestor: i64) -> Result<()> {
     let now = tx.now();
-    let reason = format!("{REPLACED}: its final block above {ancestor} was replaced; its transaction is sent again");
+    // The steps that are sent again were set to `signed` before. A step that is still final was adopted or proved.
+    let unsent =
+        sql("select operation_id from operation_steps where chain_id = $1 and block_number > $2 and state = 'final'")
+            .bind((chain_id, ancestor))
+            .scalars::<OperationId>(tx)
+            .await?;
+    let unsent = BTreeSet::from_iter(unsent);
     for id in operations {
+        let next = if unsent.contains(id) { NOT_SENT } else { "its transaction is sent again" };
+        let reason = format!("{REPLACED}: its final block above {ancestor} was replaced; {next}");
         let version = sql("update operations set blocked_reason = $2, updated_at = $3, version = version + 1 where id = $1 returning version")
             .bind((id, &reason, now))
             .scalar::<i64>(tx)

@@ -132,7 +132,7 @@ pub const CATALOG: &[EventType] = &[
     ),
     staff(
         "operation.history_replaced",
-        "The final block of a confirmed operation was replaced; its transaction is sent again.",
+        "The final block of a confirmed operation was replaced; its reason says what becomes of the transaction.",
     ),
     staff("operation.late_confirmation", "A transaction of an abandoned operation was included after all."),
     staff("operation.nonce_closed", "Two people closed a used nonce that nothing explained."),

@@ -1,6 +1,6 @@
 //! Accepting the new history of a halted chain: its final block vanished because the chain was rewound or its finality broke. Two admins
 //! decide it. The engine finds the last block that both histories have, and begins there again. What was confirmed above it is sent again
-//! with the same nonces, and shown until it is final once more.
+//! with the same nonces, and shown until it is final once more. What was adopted was not signed here: it is shown, and not sent.
 
 use alloy_primitives::B256;
 use muniment_domain::chain::{self, Chain};
@@ -123,7 +123,7 @@ pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -
     tracing::error!(
         chain.id = chain.chain_id,
         chain.ancestor = ancestor.0,
-        "the new history was accepted: {} confirmed operations are sent again, {} nonces are free",
+        "the new history was accepted: {} confirmed operations lost their blocks, {} nonces are free",
         replaced.operations.len(),
         replaced.gaps.len()
     );
