@@ -127,6 +127,22 @@ on_both_databases! {
         }
     }
 
+    async fn an_unknown_type_is_refused_and_not_answered_with_nothing(database: Database) {
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let operator = staff(&api, &server).await;
+        for kind in ["wallet.thawed", "wallet.*", "*", "wallet", ""] {
+            let query = format!("?type={kind}");
+            let refused = operator.get(&format!("/v1/events{query}")).await;
+            assert_eq!(refused.problem(), (400, "invalid_parameter".to_owned()), "{kind}");
+            assert!(refused.text("/detail").contains("wallet.frozen"), "it names what is allowed: {refused:?}");
+            assert_eq!(request(&server, &operator, &query, None).await.status(), 400, "{kind}");
+        }
+        // A type that only others receive is a type all the same.
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        assert_eq!(ada.get("/v1/events?type=operation.failed").await.body["data"], json!([]));
+    }
+
     async fn a_wait_lasts_longer_than_other_requests_may(database: Database) {
         let mut api = ApiFixture::new(database).await;
         api.set("limits", "request_timeout_seconds", "1");

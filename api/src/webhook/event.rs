@@ -21,6 +21,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant as Moment;
 use utoipa::{IntoParams, ToSchema};
 
+use super::event_name::EventName;
 use super::owner;
 use super::stream;
 use super::waiter::Waiter;
@@ -108,9 +109,9 @@ fn schema(name: &str) -> Value {
 #[into_params(parameter_in = Query)]
 #[allow(dead_code, reason = "the document reads it; requests are read by `Parameters`")]
 pub struct Filters {
-    /// One kind.
-    #[param(rename = "type", example = "subscription.minted")]
-    kind: Option<String>,
+    /// One type of the catalog, without wildcards.
+    #[param(inline, rename = "type", example = "subscription.minted")]
+    kind: Option<EventName>,
     /// Only events at or after this time.
     created_from: Option<DateTime<Utc>>,
     /// Only events at or before this time.
@@ -198,8 +199,9 @@ pub async fn list(
     let (limit, given) = (parameters.limit()?, parameters.id("after")?);
     let after = stream::last_event_id(&parts.headers)?.or(given);
     let wait = parameters.integer("wait", 0, WAIT_SECONDS_MAX.cast_signed())?;
+    let kind = parameters.word::<EventName>("type")?.map(|name| name.0);
     let from = waiter.position(&principal, after.as_ref()).await?;
-    let mut filter = Filter { kind: parameters.text("type"), created: parameters.created()?, after: from };
+    let mut filter = Filter { kind, created: parameters.created()?, after: from };
     let data = match wait {
         0 => waiter.page(&principal, &filter, limit).await?.0,
         _ => {

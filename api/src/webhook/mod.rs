@@ -3,6 +3,7 @@
 pub mod delivery;
 pub mod endpoint;
 pub mod event;
+mod event_name;
 pub mod record;
 mod routes;
 mod signature;

@@ -12,6 +12,7 @@ use futures::stream;
 use muniment_domain::event_scope::Filter;
 use muniment_domain::id::EventId;
 
+use super::event_name::EventName;
 use super::waiter::Waiter;
 use crate::access::principal::Principal;
 use crate::code::Code;
@@ -34,7 +35,7 @@ const BEGINNING: &str = "evt_00000000000000000000000000";
 struct Open {
     waiter: Waiter,
     watch: Watch,
-    kind: Option<String>,
+    kind: Option<EventName>,
     after: i64,
     /// Whether the last page was not full.
     caught_up: bool,
@@ -49,7 +50,7 @@ pub fn is_wanted(headers: &HeaderMap) -> bool {
 /// Opens a stream. Its first message has an id and no data, so that a client has a place to continue from before the first event.
 pub async fn open(waiter: Waiter, mut watch: Watch, principal: Principal, request: &Parts) -> Result<Response> {
     let parameters = Parameters::read(&request.uri, &["type", "after"])?;
-    let given = parameters.id("after")?;
+    let (kind, given) = (parameters.word("type")?, parameters.id("after")?);
     let begin = match last_event_id(&request.headers)?.or(given) {
         Some(id) => id,
         None => waiter.last(&principal).await?.unwrap_or_else(|| BEGINNING.into()),
@@ -57,7 +58,6 @@ pub async fn open(waiter: Waiter, mut watch: Watch, principal: Principal, reques
     let after = waiter.position(&principal, Some(&begin)).await?;
     watch.position();
     let opening = Event::default().id(begin).retry(RECONNECT).comment("open");
-    let kind = parameters.text("type").map(str::to_owned);
     let open = Open { waiter, watch, kind, after, caught_up: false, ready: VecDeque::from([opening]) };
     let messages = stream::unfold(open, async |mut open| {
         let next = open.next().await?;
@@ -101,7 +101,7 @@ impl Open {
     async fn read(&mut self) -> Result<()> {
         let principal = self.waiter.admitted().await?;
         let seen = self.watch.position();
-        let filter = Filter { kind: self.kind.as_deref(), after: self.after, ..Filter::default() };
+        let filter = Filter { kind: self.kind.map(|name| name.0), after: self.after, ..Filter::default() };
         let (events, last) = self.waiter.page(&principal, &filter, PAGE).await?;
         self.caught_up = (events.len() as i64) < PAGE;
         // A page that is not full ends with everything that was there.
