@@ -1,7 +1,7 @@
 //! The endpoints of issuers: one row each.
 
 use super::member;
-use crate::access::permission::{MEMBERS, ORGANISATION, PERSON, STAFF};
+use crate::access::permission::{INVITING, MEMBERS, ORGANISATION, PERSON, STAFF};
 use crate::access::route::{Route, route};
 
 /// The endpoints of issuers.
@@ -13,7 +13,7 @@ pub fn routes() -> Vec<Route> {
         route!(super::suspend, PERSON),
         route!(super::reinstate, PERSON),
         route!(member::list, ORGANISATION),
-        route!(member::invite, MEMBERS).proved_email().step_up(),
+        route!(member::invite, INVITING).proved_email().step_up(),
         route!(member::remove, MEMBERS).step_up(),
     ]
 }
