@@ -128,4 +128,23 @@ on_both_databases! {
             heard += std::str::from_utf8(&piece.expect("the stream goes on")).unwrap();
         }
     }
+
+    async fn a_person_has_a_bounded_number_of_live_pages(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let server = site.start().await;
+        let olga = Visitor::with_role(&site, &server, "olga", Role::Operator).await;
+        let mut open = Vec::new();
+        for number in 1..=20 {
+            open.push(olga.listen().await);
+            assert_eq!(open.last().unwrap().status(), 200, "{number}");
+        }
+        let refused = olga.listen().await;
+        assert_eq!(refused.status(), 429);
+        assert!(refused.text().await.unwrap().contains("You can have 20 live pages open at once."));
+        let oscar = Visitor::with_role(&site, &server, "oscar", Role::Operator).await;
+        assert_eq!(oscar.listen().await.status(), 200, "each person has their own");
+        // A closed page gives its place back.
+        open.pop();
+        site.until("there is room again", async || olga.listen().await.status() == 200).await;
+    }
 }

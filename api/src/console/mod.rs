@@ -53,11 +53,12 @@ use crate::app::App;
 use crate::code::Code;
 use crate::http::endpoint::{Answering, Endpoint};
 use crate::http::error::Problem;
+use crate::http::places::Places;
 use crate::pulse::Pulse;
 
 /// Every page. `api` answers what they ask for.
 pub fn router(app: App, api: Router, pulse: Pulse) -> Router<App> {
-    let console = Console { app, api, pulse };
+    let console = Console { app, api, pulse, streams: Places::default() };
     let inside = Router::new()
         .route("/console", get(overview::page))
         .route("/console/live", get(live::stream))

@@ -3,6 +3,7 @@
 use axum::Router;
 
 use crate::app::App;
+use crate::http::places::Places;
 use crate::pulse::Pulse;
 
 /// The state of the console. Clones share it.
@@ -14,4 +15,6 @@ pub struct Console {
     pub api: Router,
     /// The newest changes, for the streams of live pages.
     pub pulse: Pulse,
+    /// The open streams of live pages, by person.
+    pub streams: Places,
 }
