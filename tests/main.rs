@@ -104,6 +104,7 @@ mod recover;
 mod redeem;
 mod registration_privacy;
 mod reorg;
+mod replay;
 mod reports;
 mod request_limits;
 mod reservation;

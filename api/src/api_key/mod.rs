@@ -95,8 +95,9 @@ pub async fn create(
 ) -> Result<Response> {
     submission.body.of_platform = principal.is_staff();
     let now = app.db.clock().now();
-    Problem::all([check(&submission.body, now), check_rights(&submission.body, &principal.0.roles, &app)])?;
-    idempotency::once(&app, &submission).await
+    let rights = check_rights(&submission.body, &principal.0.roles, &app);
+    let checked = Problem::all([check(&submission.body, now), rights]);
+    idempotency::once_checked(&app, &submission, checked).await
 }
 
 impl Form for NewKeyRequest {

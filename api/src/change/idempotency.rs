@@ -69,11 +69,34 @@ pub async fn once<T: ChangeRequest>(app: &App, submission: &Submission<T>) -> Re
 pub async fn perform<T: Sync, C: Change>(app: &App, submission: &Submission<T>, change: &C) -> Result<Response> {
     let sent = &submission.sent;
     let attempt = |tx| attempt(app, sent, change, tx).boxed();
-    let (answer, mut response) = carry_out(app, sent, C::DECIDES, &attempt).await?;
-    if let Some(Ok(tag)) = C::etag(&answer).map(HeaderValue::try_from) {
-        response.headers_mut().insert(header::ETAG, tag);
+    let (answer, response) = carry_out(app, sent, C::DECIDES, &attempt).await?;
+    Ok(tagged(response, C::etag(&answer)))
+}
+
+/// Does so for a body whose checks need more than the body. `checked` is what they found.
+pub async fn once_checked<T: ChangeRequest>(
+    app: &App,
+    submission: &Submission<T>,
+    checked: Result<()>,
+) -> Result<Response> {
+    let Err(refused) = checked else { return once(app, submission).await };
+    let answer = earlier(app, &submission.sent, refused).await?;
+    Ok(tagged(replayed(&answer), <T as ChangeRequest>::etag(&answer)))
+}
+
+/// The end of a request whose body is refused before anything is tried: the answer of its key, or the refusal.
+pub async fn answer_or(app: &App, sent: &Sent, refused: Problem) -> Result<Response> {
+    Ok(replayed(&earlier(app, sent, refused).await?))
+}
+
+/// The answer that the key of a refused body had before. A body that was right when it was sent first can be wrong now, because a time in it
+/// has passed: its effect stays, and so does its answer. The refusal itself is not stored, so that the body can be corrected.
+async fn earlier(app: &App, sent: &Sent, refused: Problem) -> Result<Answer> {
+    if !sent.key.is_named() {
+        return Err(refused);
     }
-    Ok(response)
+    let _in_use = InUse::take(app, &sent.key)?;
+    answered(app, &mut app.db.read().await?, sent).await?.ok_or(refused)
 }
 
 /// The result of an attempt: the open transaction, the answer and the name of the write. None if a row changed meanwhile.
@@ -222,6 +245,14 @@ fn spent(id: &str) -> Problem {
 fn replayed(answer: &Answer) -> Response {
     let mut response = response(answer);
     response.headers_mut().insert(HeaderName::from_static("idempotent-replayed"), HeaderValue::from_static("true"));
+    response
+}
+
+/// The answer with the ETag of what it shows.
+fn tagged(mut response: Response, tag: Option<String>) -> Response {
+    if let Some(Ok(tag)) = tag.map(HeaderValue::try_from) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
     response
 }
 

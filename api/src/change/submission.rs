@@ -4,6 +4,7 @@ use alloy_primitives::hex;
 use axum::body::Bytes;
 use axum::extract::{FromRequest, FromRequestParts, Request};
 use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use muniment_domain::idempotency::Key;
 use muniment_workflows::requester::Requester;
@@ -61,14 +62,23 @@ impl Sent {
 }
 
 impl<T: Form> FromRequest<App> for Submission<T> {
-    type Rejection = Problem;
+    /// A refusal, or the answer that a request with this key had before.
+    type Rejection = Response;
 
-    async fn from_request(request: Request, app: &App) -> Result<Self> {
-        let (bytes, parts, principal) = read(request, app).await?;
-        let body: T = body::parse(if T::MAY_BE_EMPTY && bytes.is_empty() { b"{}" } else { &bytes })?;
-        body.check(app.db.clock().now())?;
-        Ok(Self { body, sent: identify(app, &parts, principal, &bytes)? })
+    async fn from_request(request: Request, app: &App) -> Result<Self, Response> {
+        let (bytes, parts, principal) = read(request, app).await.map_err(IntoResponse::into_response)?;
+        match (checked(&bytes, app), identify(app, &parts, principal, &bytes)) {
+            (Ok(body), Ok(sent)) => Ok(Self { body, sent }),
+            (Err(refused), Ok(sent)) => Err(idempotency::answer_or(app, &sent, refused).await.into_response()),
+            (Err(refused), Err(_)) | (Ok(_), Err(refused)) => Err(refused.into_response()),
+        }
     }
+}
+
+fn checked<T: Form>(bytes: &[u8], app: &App) -> Result<T> {
+    let body: T = body::parse(if T::MAY_BE_EMPTY && bytes.is_empty() { b"{}" } else { bytes })?;
+    body.check(app.db.clock().now())?;
+    Ok(body)
 }
 
 async fn read(request: Request, app: &App) -> Result<(Bytes, Parts, Principal)> {

@@ -129,17 +129,17 @@ pub async fn create(
 ) -> Result<Response> {
     let owner = owner(&mut app.db.read().await?, &principal).await?;
     let body = &submission.body;
-    Problem::all([
+    let checked = Problem::all([
         wanted::check_url(&app, &body.url).await,
         wanted::check_types(&owner, &body.event_types).map(|_| ()),
         wanted::check_description(&body.description),
         wanted::check_headers(&body.headers),
         wanted::check_rate(body.rate_limit_per_minute),
         wanted::check_offerings(body.offering_ids.as_deref()).map(|_| ()),
-    ])?;
+    ]);
     let event_types = body.event_types.join(" ");
     submission.body.whose = Some((owner, event_types));
-    idempotency::once(&app, &submission).await
+    idempotency::once_checked(&app, &submission, checked).await
 }
 
 impl Form for NewEndpointRequest {
