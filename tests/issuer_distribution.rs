@@ -115,6 +115,40 @@ on_both_databases! {
         assert_eq!(ida.get(&format!("/v1/distributions/{id}")).await.problem(), none);
     }
 
+    async fn the_approver_of_a_payout_that_an_issuer_submitted_cannot_execute_it(database: Database) {
+        let fixture = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
+        let (ida, otto) = (member(&fixture, "ida").await, fixture.site.person(&fixture.server, "otto", Role::Operator).await);
+        let approver = &fixture.colleague;
+        let alone = async |key: &str, id: &str| act(approver, key, id, "execute", json!({})).await;
+        let forbidden = (403, "self_approval_forbidden".to_owned());
+        let set = async |person: &Person, status: &str| {
+            fixture.site.write(&format!("update users set status = '{status}' where id = '{}'", person.id)).await
+        };
+        let id = fixture.calculated("direct_payout", "100.00").await;
+        let requested = act(&ida, "submit", &id, "submit", json!({})).await;
+        let approved = fixture.approve(&requested).await;
+        assert_eq!((approved.text("/maker"), approved.text("/checker")), (ida.id.clone(), approver.id.clone()), "{approved:?}");
+        let refused = alone("alone", &id).await;
+        assert_eq!(refused.problem(), forbidden, "{refused:?}");
+        assert!(refused.text("/detail").ends_with("Another member of the staff must execute it."), "{refused:?}");
+        set(&ida, "disabled").await;
+        assert_eq!(alone("without-her", &id).await.problem(), forbidden);
+        assert_eq!((status(&otto, &id).await, fixture.site.count("operations where subject_type = 'distribution'").await), ("approved".to_owned(), 0));
+        let executed = act(&otto, "together", &id, "execute", json!({})).await;
+        assert_eq!((executed.status, executed.text("/status")), (202, "executing".to_owned()), "{executed:?}");
+        fixture.reaches(&id, "completed").await;
+
+        // Two members of the staff already took part if one of them submitted it, as long as that person is one.
+        let id = fixture.calculated("direct_payout", "200.00").await;
+        fixture.approve(&act(&otto, "submit", &id, "submit", json!({})).await).await;
+        set(&otto, "disabled").await;
+        assert_eq!(alone("without-him", &id).await.problem(), forbidden);
+        set(&otto, "active").await;
+        assert_eq!(alone("second-of-two", &id).await.status, 202);
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 4);
+    }
+
     async fn one_of_two_concurrent_submissions_succeeds(database: Database) {
         let fixture = PayoutFixture::new(database, 2).await;
         let (ida, isa) = (member(&fixture, "ida").await, member(&fixture, "isa").await);

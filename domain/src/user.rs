@@ -66,7 +66,7 @@ impl User {
     }
 
     /// Whether the user can log in as staff.
-    fn is_working_staff(&self) -> bool {
+    pub fn is_working_staff(&self) -> bool {
         self.status == Status::Active && self.roles.is_staff()
     }
 }

@@ -35,14 +35,14 @@ pub struct ExecutedDistribution {
 
 /// Execute the payout.
 ///
-/// Answers 202 with the operations.
+/// Answers 202 with the operations. If an issuer submitted the distribution, the person who approved it cannot execute it.
 #[utoipa::path(
     post,
     path = "/v1/distributions/{id}/execute",
     request_body = OptionalReason,
     params(IdempotencyKey),
     responses((status = 202, body = ExecutedDistribution)),
-    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "operation_in_progress", "unknown_chain", "contract_missing", "payer_unfunded", "chain_unavailable"]))),
+    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "snapshot_mismatch", "self_approval_forbidden", "operation_in_progress", "unknown_chain", "contract_missing", "payer_unfunded", "chain_unavailable"]))),
 )]
 pub async fn execute(
     State(app): State<App>,

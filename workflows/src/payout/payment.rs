@@ -12,7 +12,7 @@ use muniment_domain::id::{DistributionId, OperationId, of};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
-use muniment_domain::{Code, Error, Result, approval, contract};
+use muniment_domain::{Code, Error, Result, approval, contract, user};
 use serde_json::{Value, json};
 
 use crate::engine::queue;
@@ -66,6 +66,7 @@ pub async fn due(tx: &mut Tx, id: &DistributionId) -> Result<(Distribution, Vec<
 /// Accepts the payment of the approved list. [`crate::payout::funding`] checks the payer's balance before.
 pub async fn execute(tx: &mut Tx, settings: &Settings, id: &DistributionId, by: &Requester) -> Result<Accepted> {
     let (mut d, list) = due(tx, id).await?;
+    check_executor(tx, &d, by).await?;
     distribution::transition(tx, &mut d, Move::Execute, &by.actor, "the payout was requested").await?;
     let operations = pay_list(tx, settings, &d, &list, by).await?;
     if let (Some(id), Some(first)) = (&d.approval_id, operations.first()) {
@@ -74,6 +75,22 @@ pub async fn execute(tx: &mut Tx, settings: &Settings, id: &DistributionId, by: 
         approval::link(tx, id, alone, first.batch_id.as_ref()).await?;
     }
     Ok(Accepted { distribution: d, operations })
+}
+
+/// Refuses the approver, unless a member of the staff submitted the distribution. An issuer can be another account of the approver, who
+/// would then pay alone.
+async fn check_executor(tx: &mut Tx, d: &Distribution, by: &Requester) -> Result<()> {
+    let Some(id) = &d.approval_id else { return Ok(()) };
+    let asked = approval::find(tx, id).await?;
+    if asked.checker.as_deref() != Some(by.actor.as_str()) {
+        return Ok(());
+    }
+    // The roles of now: to become staff takes two people, and a submitter who lost that access counts as an outsider.
+    if user::find(tx, &asked.maker.as_str().into()).await?.is_working_staff() {
+        return Ok(());
+    }
+    let detail = "You approved this payout, and its submitter is not a member of the staff. Another member of the staff must execute it.";
+    Err(Error::refused(Code::SelfApprovalForbidden, detail))
 }
 
 /// The operations that pay the approved list of a distribution, whether or not it is due. A simulation writes them and takes them back.
