@@ -130,6 +130,38 @@ on_both_databases! {
         assert_eq!(fixture.site.rows(sums).await, [["offering", "9999"], ["platform", "9999"]]);
     }
 
+    async fn a_payout_whose_approval_lapsed_is_paid_when_it_needs_none(database: Database) {
+        let fixture = PayoutFixture::with(database, 2, |site| site.config.payout_threshold("100.00")).await;
+        let site = &fixture.site;
+        let first = fixture.calculated("direct_payout", "60.00").await;
+        assert_eq!(fixture.act("first", &first, "submit").await.status, 200);
+        let ids = [fixture.calculated("direct_payout", "45.00").await, fixture.calculated("direct_payout", "50.00").await];
+        let mut lapsed = Vec::new();
+        for (id, verb, person) in [(&ids[0], "reject", fixture.colleague.client()), (&ids[1], "cancel", fixture.server.session().await)] {
+            let requested = fixture.act(verb, id, "submit").await;
+            assert_eq!(requested.text("/approval/status"), "pending", "{requested:?}");
+            let path = format!("/v1/approvals/{}/{verb}", requested.text("/approval/id"));
+            let ended = person.on_version(1).post(&path, &format!("{verb}-approval"), json!({ "comment": "not today" })).await.unwrap();
+            assert_eq!(ended.status, 200, "{ended:?}");
+            let shown = fixture.shown(id).await;
+            assert_eq!((shown.text("/status"), &shown.body["approval"]), ("calculated".to_owned(), &json!(null)), "{shown:?}");
+            lapsed.push(requested.text("/approval/id"));
+        }
+        // A row of an earlier release still names its cancelled approval.
+        site.write(&format!("update distributions set approval_id = '{}' where id = '{}'", lapsed[1], ids[1])).await;
+        // The sum of the next day begins at zero.
+        site.write("update unaided_days set day = day - 1").await;
+        site.write("update unaided_platform_days set day = day - 1").await;
+        for id in &ids {
+            let submitted = fixture.act(&format!("again-{id}"), id, "submit").await;
+            assert_eq!((submitted.status, submitted.text("/status")), (200, "approved".to_owned()), "{submitted:?}");
+            let executed = fixture.act(&format!("execute-{id}"), id, "execute").await;
+            assert_eq!(executed.status, 202, "{executed:?}");
+            fixture.reaches(id, "completed").await;
+        }
+        assert_eq!(fixture.sums_agree().await, 4);
+    }
+
     async fn a_record_date_ends_at_the_utc_offset_of_the_offering(database: Database) {
         let fixture = PayoutFixture::new(database, 2).await;
         for (minutes, record, payment) in [

@@ -91,6 +91,8 @@ pub async fn submit(
     let left_out = snapshot::holders_among(tx, id, &d.excluded_addresses.0).await?;
     if left_out.is_empty() && daily_unapproved::stays_below(tx, more).await? {
         daily_unapproved::add(tx, more).await?;
+        // An approval that lapsed before does not belong to this payment, which could not be linked to it.
+        d.approval_id = None;
         distribution::transition(tx, &mut d, Move::Approve, &by.actor, "below the threshold for a second person")
             .await?;
         return Ok((d, None));
@@ -178,5 +180,6 @@ pub async fn lapse(tx: &mut Tx, a: &Approval, actor: &str) -> Result<()> {
         return Ok(());
     }
     d.list_sha256 = None;
+    d.approval_id = None;
     distribution::transition(tx, &mut d, Move::Revise, actor, &format!("the approval is {}", a.status)).await
 }
