@@ -149,6 +149,21 @@ on_both_databases! {
         assert_eq!(nora.get("/v1/investor/profile").await.text("/kyc/status"), "pending");
     }
 
+    async fn a_decision_names_the_version_that_the_reviewer_read(database: Database) {
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let (ada, id, olga) = applicant(&api, &server).await;
+        let (shown, path) = (format!("/v1/investors/{id}"), format!("/v1/investors/{id}/kyc/decision"));
+        let on = async |version, body| olga.client().on_version(version).change("POST", &path, Some(body)).await.unwrap();
+        let seen = olga.get(&shown).await.body["version"].as_i64().unwrap();
+        assert_eq!(on(seen, json!({ "decision": "needs_information", "reason_code": "blurred" })).await.status, 200);
+        assert_eq!(ada.post("/v1/investor/kyc", identity()).await.status, 202);
+        assert_eq!(on(seen, approval()).await.problem(), (412, "version_conflict".to_owned()), "other papers are there now");
+        let read = olga.get(&shown).await;
+        assert_eq!((read.text("/kyc/status"), read.headers["etag"].to_str().unwrap()), ("pending".to_owned(), format!("\"v{}\"", seen + 2).as_str()));
+        assert_eq!(on(seen + 2, approval()).await.text("/kyc/status"), "approved");
+    }
+
     async fn a_rejected_investor_waits_or_is_approved_again(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;

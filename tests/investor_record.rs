@@ -9,7 +9,7 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, open_at};
+use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, SubscriptionFixture, open_at};
 
 const NOBODY: &str = "inv_01jc0000000000000000000000";
 
@@ -154,5 +154,42 @@ on_both_databases! {
         assert_eq!((api.count(kept).await, api.count("users where accepted_terms_at is null").await), (1, 1));
         assert_eq!(api.count("events where type = 'user.terms_accepted'").await, 1);
         assert_eq!(api.count("audit_log where detail like '%user.terms_accepted%'").await, 1);
+    }
+
+    async fn nobody_of_the_staff_decides_about_their_own_record(database: Database) {
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let (own, olga) = (&fixture.investor, &fixture.operator);
+        let petra = fixture.api.person(&fixture.server, "petra", Role::Operator).await;
+        let id = own.get("/v1/investor/profile").await.text("/id");
+        let subscription = fixture.binding("1500.00").await;
+        // An investor who joins the staff keeps the record.
+        fixture.write(&format!("update users set roles = 'operator' where id = '{}'", own.id)).await;
+        let forbidden = (403, "self_approval_forbidden".to_owned());
+        let accreditation = json!({ "status": "none", "basis": "lapsed", "evidence_sha256": evidence() });
+        let reinstatement = json!({ "reason": "a mistake", "evidence_sha256": evidence(), "screening": "clear" });
+        let payment = json!({ "type": "received", "amount": "1500.00", "method": "bank_transfer", "external_reference": "bank-0" });
+        for (path, body) in [
+            (format!("/v1/investors/{id}/kyc/decision"), json!({ "decision": "reset" })),
+            (format!("/v1/investors/{id}/accreditation"), accreditation.clone()),
+            (format!("/v1/investors/{id}/tax"), json!({ "withholding_rate": "0.00", "basis": "treaty", "evidence_sha256": evidence() })),
+            (format!("/v1/investors/{id}/suspend"), json!({ "reason_code": "fraud" })),
+            (format!("/v1/investors/{id}/reinstate"), reinstatement.clone()),
+            (format!("/v1/subscriptions/{subscription}/payments"), payment),
+            (format!("/v1/subscriptions/{subscription}/accept"), json!({})),
+            (format!("/v1/subscriptions/{subscription}/reject"), json!({ "reason_code": "payment" })),
+            (format!("/v1/subscriptions/{subscription}/cancel"), json!({ "reason": "too late to withdraw" })),
+        ] {
+            assert_eq!(own.post(&path, body).await.problem(), forbidden, "{path}");
+        }
+        assert_eq!(fixture.pay(&subscription, "1500.00", "bank-1").await.status, 201);
+        assert_eq!(fixture.act(olga, &subscription, "cancel", json!({ "reason": "asked by phone" })).await.text("/status"), "refund_pending");
+        let refund = json!({ "method": "bank_transfer", "external_reference": "bank-2" });
+        assert_eq!(fixture.act(own, &subscription, "refund", refund.clone()).await.problem(), forbidden);
+        assert_eq!(fixture.act(olga, &subscription, "refund", refund).await.status, 200);
+        assert_eq!(olga.post(&format!("/v1/investors/{id}/accreditation"), accreditation).await.status, 200);
+        assert_eq!(olga.post(&format!("/v1/investors/{id}/suspend"), json!({ "reason_code": "fraud" })).await.status, 200);
+        let requested = olga.post(&format!("/v1/investors/{id}/reinstate"), reinstatement).await;
+        assert_eq!(own.approve(&requested).await.problem(), forbidden);
+        assert_eq!(petra.approve(&requested).await.text("/status"), "executed");
     }
 }

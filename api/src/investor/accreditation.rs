@@ -7,6 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Accreditation, AccreditationDecision};
+use muniment_workflows::investor::not_own;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -60,7 +61,7 @@ pub struct Found {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = Found)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn accredit(
     State(app): State<App>,
@@ -105,6 +106,7 @@ impl ChangeRequest for Body {
             expires_at: self.expires_at.map(|end| end.0),
             decided_by: &by.actor,
         };
+        not_own(tx, &self.investor_id, &by).await?;
         let i = investor::accredit(tx, &self.investor_id, &finding).await?;
         let location = Some(location(&i.id));
         let body = json!(Found {

@@ -1,6 +1,7 @@
 //! `POST /v1/investors/{id}/kyc/decision`: a reviewer, or the identity provider, decides on submitted identity data.
 
 use axum::extract::{Path, State};
+use axum::http::HeaderMap;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
 use muniment_domain::db::Tx;
@@ -22,6 +23,7 @@ use crate::field::cause::Digest;
 use crate::field::id::location;
 use crate::http::error::{Problem, Result, check_that};
 use crate::http::instant::Instant;
+use crate::http::version::{IfMatch, OptionalSeen};
 
 const CODE_CHARACTERS_MAX: usize = 60;
 
@@ -48,6 +50,9 @@ pub struct Body {
     accreditation: Option<Accreditation>,
     #[serde(skip)]
     investor_id: InvestorId,
+    /// The version of `If-Match`.
+    #[serde(skip)]
+    seen: Option<i64>,
 }
 
 /// A decision of a reviewer.
@@ -88,20 +93,22 @@ struct Accreditation {
 
 /// Record an identity (KYC) decision.
 ///
-/// Answers with the investor.
+/// Answers with the investor. With `If-Match`, only if nothing about the investor has changed since it was read, such as new documents.
 #[utoipa::path(
     post,
     path = "/v1/investors/{id}/kyc/decision",
     request_body = Body,
-    params(IdempotencyKey),
+    params(IdempotencyKey, OptionalSeen),
     responses((status = 200, body = ForStaff, headers(("Location" = String)))),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn decide(
     State(app): State<App>,
     Path(investor_id): Path<InvestorId>,
-    submission: Submission<Body>,
+    headers: HeaderMap,
+    mut submission: Submission<Body>,
 ) -> Result<Response> {
+    submission.body.seen = IfMatch::optional(&headers)?.map(|IfMatch(version)| version);
     idempotency::once_for(&app, investor_id, submission, |body, id| body.investor_id = id).await
 }
 
@@ -151,6 +158,7 @@ impl ChangeRequest for Body {
             expires_at: self.expires_at.map(|end| end.0),
             high_risk: self.high_risk,
             accreditation: self.accreditation.as_ref().map(|a| (a.basis.clone(), a.expires_at.map(|end| end.0))),
+            seen: self.seen,
         };
         let i = kyc::decide(tx, &app.settings, &self.investor_id, &decision, &by).await?;
         let body = json!(record::for_staff(tx, &i, false).await?).to_string();

@@ -9,6 +9,7 @@ use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::Screening;
 use muniment_domain::kyc::Cause;
 use muniment_workflows::approval::action::Action;
+use muniment_workflows::investor::not_own;
 use muniment_workflows::investor::suspension::{self, Reinstate};
 use muniment_workflows::requester::Requester;
 use serde::Deserialize;
@@ -46,7 +47,7 @@ pub struct Stop {
     request_body = Stop,
     params(IdempotencyKey),
     responses((status = 200, body = ForStaff, headers(("Location" = String)))),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn suspend(
     State(app): State<App>,
@@ -93,7 +94,7 @@ pub struct Return {
     request_body = Return,
     params(IdempotencyKey),
     responses((status = 202, body = Asked, headers(("Location" = String)))),
-    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress"]))),
+    extensions(("x-codes" = json!(["invalid_state", "operation_in_progress", "self_approval_forbidden"]))),
 )]
 pub async fn reinstate(
     State(app): State<App>,
@@ -118,6 +119,7 @@ impl ChangeRequest for Return {
             evidence_sha256: format!("{:x}", self.evidence_sha256.0),
             screening: self.screening,
         };
+        not_own(tx, &self.investor_id, &by).await?;
         approval::ask(app, tx, Action::Reinstate(wanted), &by).await
     }
 }

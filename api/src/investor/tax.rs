@@ -7,6 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Rate};
+use muniment_workflows::investor::not_own;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -58,7 +59,7 @@ pub struct Set<'a> {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = Set<'static>)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn withhold(
     State(app): State<App>,
@@ -88,6 +89,7 @@ impl ChangeRequest for Body {
             evidence_sha256: &evidence,
             decided_by: &by.actor,
         };
+        not_own(tx, &self.investor_id, &by).await?;
         let i = investor::withhold(tx, &self.investor_id, &rate).await?;
         let set =
             Set { investor_id: &i.id, withholding_rate: self.withholding_rate, basis: &self.basis, version: i.version };

@@ -146,7 +146,7 @@ async fn act<T: Describes + Sync>(
     request_body = Cancel,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
-    extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress"]))),
+    extensions(("x-codes" = json!(["invalid_state", "cooling_off_elapsed", "operation_in_progress", "self_approval_forbidden"]))),
 )]
 pub async fn cancel(
     State(app): State<App>,
@@ -184,7 +184,7 @@ pub async fn reconfirm(
     request_body = Accept,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn accept(
     State(app): State<App>,
@@ -202,7 +202,7 @@ pub async fn accept(
     request_body = Reject,
     params(IdempotencyKey),
     responses((status = 200, body = View)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn reject(
     State(app): State<App>,

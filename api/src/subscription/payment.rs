@@ -74,7 +74,7 @@ pub struct Refund {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 201, body = RecordedPayment)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn payments(
     State(app): State<App>,
@@ -91,7 +91,7 @@ pub async fn payments(
     request_body = Refund,
     params(IdempotencyKey),
     responses((status = 200, body = RecordedPayment)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn refund(
     State(app): State<App>,

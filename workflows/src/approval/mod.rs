@@ -27,6 +27,7 @@ use crate::approval::action::Action;
 use crate::approval_request::{self, NewRequest, lone_admin};
 use crate::engine::Engine;
 use crate::engine::queue;
+use crate::investor::not_own;
 use crate::operator::{abandon, chain_history, close_nonce};
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
@@ -172,6 +173,10 @@ async fn decidable(tx: &mut Tx, d: &Decision, kind: DecisionKind) -> Result<Appr
         (false, true) => {
             let detail = format!("Only the requester {} can cancel this approval. Reject it instead.", a.maker);
             return Err(Error::refused(Code::RoleForbidden, detail));
+        }
+        // The subject of a request does not decide it either.
+        (false, false) if a.subject_type == "investor" => {
+            not_own(tx, &a.subject_id.as_str().into(), &d.by).await?;
         }
         _ => {}
     }

@@ -40,6 +40,8 @@ pub struct Decision {
     pub high_risk: bool,
     /// An accreditation as well: its basis, and its end.
     pub accreditation: Option<(String, Option<DateTime<Utc>>)>,
+    /// The version of the investor that the reviewer read, if they named it. New papers make a new version.
+    pub seen: Option<i64>,
 }
 
 /// Submits a case, with the country if the profile has none yet.
@@ -87,6 +89,11 @@ pub async fn decide(
     by: &Requester,
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
+    super::not_own(tx, investor_id, by).await?;
+    if d.seen.is_some_and(|version| version != i.version) {
+        let detail = format!("The investor has version {} now. Read it again, with the papers.", i.version);
+        return Err(Error::refused(Code::VersionConflict, detail));
+    }
     if matches!(d.word, Move::Approve | Move::Renew) {
         let limits = limits::current(tx, settings).await?.1;
         approve(tx, &limits, &mut i, d)?;

@@ -11,6 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval_request::About;
 use crate::engine::timer;
 use crate::investor::kyc::{approval_ended, await_mints, ends_at};
+use crate::investor::not_own;
 use crate::requester::Requester;
 
 /// A request to end a suspension.
@@ -35,6 +36,7 @@ pub async fn suspend(
     evidence_sha256: Option<&str>,
     by: &Requester,
 ) -> Result<Investor> {
+    not_own(tx, investor_id, by).await?;
     await_mints(tx, investor_id).await?;
     let mut i = investor::find(tx, investor_id).await?;
     if let Some(mut asked) = approval::find_live(tx, &reinstate_key(investor_id)).await? {

@@ -10,6 +10,7 @@ use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 use serde_json::json;
 
+use crate::investor::not_own;
 use crate::requester::Requester;
 
 /// Accepts a subscription that satisfies every rule. A named quantity must equal the quantity that the amount buys.
@@ -21,6 +22,7 @@ pub async fn accept(
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
     let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
+    not_own(tx, &s.investor_id, by).await?;
     if s.status != Status::Binding {
         let refused = s.illegal(Move::Accept.as_str());
         // Only its cooling-off period is missing.
@@ -73,6 +75,7 @@ pub async fn reject(
     by: &Requester,
 ) -> Result<(Offering, Subscription)> {
     let (offering, mut s) = subscription::lock_row(tx, scope, id).await?;
+    not_own(tx, &s.investor_id, by).await?;
     subscription::transition(tx, &offering, &mut s, Move::Reject, &by.actor, reason_code).await?;
     Ok((offering, s))
 }

@@ -10,6 +10,7 @@ use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scop
 use muniment_domain::{Error, Result};
 
 use crate::engine::timer;
+use crate::investor::not_own;
 use crate::requester::Requester;
 
 /// A movement on a bank account.
@@ -35,6 +36,7 @@ pub async fn record(
     by: &Requester,
 ) -> Result<(Offering, Subscription, Payment)> {
     let (offering, mut s) = subscription::lock_row(tx, &Scope::All, id).await?;
+    not_own(tx, &s.investor_id, by).await?;
     let received_at = receipt.received_at.unwrap_or_else(|| tx.now());
     if received_at > tx.now() {
         return Err(Error::field("/received_at", "above_maximum", "The payment date cannot be in the future."));

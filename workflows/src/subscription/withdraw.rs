@@ -12,6 +12,7 @@ use serde_json::json;
 
 use super::{not_in_a_mint, subscribe, wallet};
 use crate::engine::timer;
+use crate::investor::not_own;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -40,11 +41,14 @@ pub async fn cancel(
             can_withdraw(tx, &s)?;
             (Move::Withdraw, if reason.is_empty() { "withdrawn" } else { reason })
         }
-        EndedBy::Staff if s.status.is_open() => {
-            not_in_a_mint(tx, &s).await?;
+        EndedBy::Staff => {
+            // Staff is not bound by the cooling-off period, so nobody of them ends their own.
+            not_own(tx, &s.investor_id, by).await?;
+            if s.status.is_open() {
+                not_in_a_mint(tx, &s).await?;
+            }
             (Move::Cancel, reason)
         }
-        EndedBy::Staff => (Move::Cancel, reason),
     };
     subscription::transition(tx, &offering, &mut s, mover, &by.actor, given).await?;
     Ok((offering, s))
