@@ -130,6 +130,7 @@ mod start;
 mod statements;
 mod strange_input;
 mod subscription;
+mod subscription_caller;
 mod subscription_race;
 mod subscription_state;
 mod subscription_timer;

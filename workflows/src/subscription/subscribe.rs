@@ -10,10 +10,12 @@ use muniment_domain::offering::choice::Visibility;
 use muniment_domain::offering::{self, Offering, Status as Offered};
 use muniment_domain::subscription::eligibility::{self, Check, Facts, Investor, Relation, Stage};
 use muniment_domain::subscription::{self, New, Subscription};
-use muniment_domain::{Code, Error, Result, issuer, principal};
+use muniment_domain::user::{self, Role};
+use muniment_domain::{Code, Error, Result, issuer};
 
 use super::wallet;
 use crate::engine::timer;
+use crate::investor::not_own;
 use crate::limits;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -164,32 +166,39 @@ async fn checks(
     Ok(checks)
 }
 
-/// The investor of a request: the caller, or the one that an operator names together with a signed consent.
+/// The investor of a request. The role of the caller decides: a record as an investor stays when its person becomes an operator, and a
+/// former operator has none. Nobody is both.
 async fn investor(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<InvestorId> {
-    let own = principal::investor_of(tx, &by.user_id()).await?;
-    let on_behalf = |pointer, named: bool| {
-        let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
-        if named { Ok(()) } else { Err(Error::field(pointer, "required", detail)) }
-    };
-    match (own, &asked.investor_id) {
-        (Some(own), None) => Ok(own),
-        (Some(_), Some(_)) => Err(Error::field(
+    let caller = user::find(tx, &by.user_id()).await?;
+    match &asked.investor_id {
+        _ if caller.roles.has(Role::Operator) => on_behalf(tx, asked, by).await,
+        _ if !caller.roles.has(Role::Investor) => {
+            Err(Error::refused(Code::RoleForbidden, "Only investors and operators can subscribe."))
+        }
+        Some(_) => Err(Error::field(
             "/investor_id",
             "unknown_field",
             "An investor can only subscribe for themselves. Leave this field out.",
         )),
-        (None, named) => {
-            on_behalf("/investor_id", named.is_some())?;
-            on_behalf("/consent_document_id", asked.consent_document_id.is_some())?;
-            let named = named.clone().unwrap_or_default();
-            Investor::find(tx, &named).await.map_err(|error| match error {
-                Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
-                other => other,
-            })?;
-            document::check_consent(tx, &named, &asked.consent_document_id.clone().unwrap_or_default()).await?;
-            Ok(named)
-        }
+        None => Ok(investor::of_user(tx, &caller.id).await?.id),
     }
+}
+
+/// The investor whom an operator names together with a signed consent.
+async fn on_behalf(tx: &mut Tx, asked: &SubscribeRequest, by: &Requester) -> Result<InvestorId> {
+    let required = |pointer| {
+        let detail = "A subscription on behalf of an investor needs the investor and the signed consent document.";
+        Error::field(pointer, "required", detail)
+    };
+    let named = asked.investor_id.as_ref().ok_or_else(|| required("/investor_id"))?;
+    let consent = asked.consent_document_id.as_ref().ok_or_else(|| required("/consent_document_id"))?;
+    Investor::find(tx, named).await.map_err(|error| match error {
+        Error::Refused { code: Code::NotFound, detail } => Error::field("/investor_id", "not_found", detail),
+        other => other,
+    })?;
+    not_own(tx, named, by).await?;
+    document::check_consent(tx, named, consent).await?;
+    Ok(named.clone())
 }
 
 /// Refuses an offering that investors cannot see, as if it did not exist.

@@ -66,7 +66,7 @@ pub struct Body {
     request_body = Body,
     params(IdempotencyKey, ("dry_run" = Option<bool>, Query, description = "Whether to only show the result and store nothing.")),
     responses((status = 200, body = Previewed), (status = 201, body = Created<'static>)),
-    extensions(("x-codes" = json!(["offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state"]))),
+    extensions(("x-codes" = json!(["offering_not_open", "cooling_off_active", "duplicate_subscription", "wallet_in_use", "invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn subscribe(
     State(app): State<App>,
