@@ -4,7 +4,7 @@ use muniment_domain::user::Role;
 use serde_json::{Value, json};
 use world::{Database, on_both_databases};
 
-use crate::installation::{Answer, OfferingFixture, PASSWORD, Person};
+use crate::installation::{Answer, OfferingFixture, PASSWORD, Person, open};
 
 /// Two members of one issuer; the first invited the second.
 async fn two_members(database: Database) -> (OfferingFixture, Person, Person) {
@@ -93,6 +93,45 @@ on_both_databases! {
         let path = format!("/v1/issuers/{}/members/{}", fixture.issuer_id, invited.text("/id"));
         assert_eq!(fixture.olga.change("DELETE", &path, None).await.status, 204, "an operator may do it too");
         assert_eq!(set_password_by_mail(&fixture, &token).await, 422);
+    }
+
+    async fn a_member_who_loses_the_role_leaves_the_issuer(database: Database) {
+        let (fixture, ida, ivo) = two_members(database).await;
+        let server = fixture.server.as_ref().unwrap();
+        let (a, b) = (fixture.api.person(server, "a", Role::Admin).await, fixture.api.person(server, "b", Role::Admin).await);
+        let set = async |who: &Person, role: &str| {
+            let body = json!({ "roles": [role], "reason": "moves on" });
+            a.change("PATCH", &format!("/v1/users/{}/roles", who.id), Some(body)).await
+        };
+        let total = async |path: &str| ida.get(path).await.body["pagination"]["total"].clone();
+        let members = format!("/v1/issuers/{}/members", fixture.issuer_id);
+        for role in ["operator", "investor"] {
+            let person = join(&fixture, &ida, &format!("{role}@issuer.example")).await;
+            assert_eq!(total(&members).await, json!(3));
+            let key = person.post("/v1/api-keys", json!({ "name": "k", "scopes": ["offerings:read"] })).await.text("/key");
+            let changed = set(&person, role).await;
+            if changed.status != 200 {
+                assert_eq!(b.approve(&changed).await.text("/status"), "executed");
+            }
+            assert_eq!((total(&members).await, total("/v1/api-keys").await), (json!(2), json!(0)), "{role}");
+            assert_eq!(remove(&fixture, &ida, &person).await.problem(), (404, "not_found".to_owned()), "{role}");
+            assert_eq!(server.client().with_key(&key).get("/v1/offerings").await.unwrap().status, 401, "{role}");
+            let me = Person::log_in(server, &person.email).await.get("/v1/auth/me").await;
+            assert_eq!((&me.body["roles"], &me.body["issuer_id"]), (&json!([role]), &Value::Null));
+        }
+        // One member stays when the last two leave at once, each in another way.
+        let (removed, changed) = tokio::join!(remove(&fixture, &fixture.olga, &ivo), set(&ida, "investor"));
+        assert!(matches!((removed.status, changed.status), (204, 409) | (409, 200)), "{removed:?} {changed:?}");
+        assert_eq!(fixture.api.count(&format!("users where issuer_id = '{}'", fixture.issuer_id)).await, 1);
+    }
+
+    async fn the_migration_takes_former_members_from_their_issuer(database: Database) {
+        let (mut fixture, ida, ivo) = two_members(database).await;
+        drop(fixture.server.take());
+        fixture.api.write(&format!("update users set roles = 'operator' where id = '{}'", ivo.id)).await;
+        fixture.api.write("delete from muniment_migrations where version = 53").await;
+        open(&fixture.api.database.url()).await.close().await;
+        assert_eq!(fixture.api.rows("select id from users where issuer_id is not null").await.concat(), [ida.id]);
     }
 
     async fn two_members_removing_each_other_leave_one(database: Database) {

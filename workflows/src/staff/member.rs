@@ -38,10 +38,7 @@ pub async fn invite(tx: &mut Tx, settings: &Settings, issuer_id: &IssuerId, emai
 pub async fn remove(tx: &mut Tx, issuer_id: &IssuerId, user_id: &UserId) -> Result<()> {
     issuer::lock_row(tx, issuer_id).await?;
     let person = member::find(tx, issuer_id, user_id).await?;
-    if member::others(tx, issuer_id, user_id).await? == 0 {
-        let detail = "This is the last member of the issuer. Invite another member first.";
-        return Err(Error::refused(Code::InvalidState, detail));
-    }
+    another_member(tx, issuer_id, user_id).await?;
     let left: Vec<Role> = person.roles.list().iter().copied().filter(|role| *role != Role::Issuer).collect();
     let (roles, status) = match left.is_empty() {
         true => (person.roles.clone(), Status::Disabled),
@@ -51,4 +48,13 @@ pub async fn remove(tx: &mut Tx, issuer_id: &IssuerId, user_id: &UserId) -> Resu
     email_link::void(tx, user_id, Purpose::Invitation).await?;
     session::revoke_all(tx, user_id, None, "left_organisation").await?;
     api_key::revoke_all(tx, user_id).await
+}
+
+/// Refuses to take the last member from an issuer: nobody could invite another one.
+pub async fn another_member(tx: &mut Tx, issuer_id: &IssuerId, user_id: &UserId) -> Result<()> {
+    if member::others(tx, issuer_id, user_id).await? == 0 {
+        let detail = "This is the last member of the issuer. Invite another member first.";
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
+    Ok(())
 }

@@ -11,9 +11,9 @@ pub mod policy;
 use muniment_domain::api_key as domain_keys;
 use muniment_domain::db::Tx;
 use muniment_domain::email_link::{self, Purpose};
-use muniment_domain::id::UserId;
-use muniment_domain::user::{self, Role, Roles, Status};
-use muniment_domain::{Code, Error, Result, session};
+use muniment_domain::id::{IssuerId, UserId};
+use muniment_domain::user::{self, Role, Roles, Status, User};
+use muniment_domain::{Code, Error, Result, issuer, session};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::About;
@@ -86,7 +86,8 @@ impl SetRoles {
         About::of("user", &self.user_id, Some(self.reason.clone()), format!("set_roles:{}", self.user_id))
     }
 
-    /// Refuses a change without effect, roles that exclude each other, and the removal of the last admin.
+    /// Refuses a change without effect, roles that exclude each other, and the removal of the last admin or of the last member of an
+    /// issuer.
     pub async fn check(&self, tx: &mut Tx) -> Result<()> {
         let roles = Roles::new(&self.roles)?;
         if self.pii_read && !roles.has(Role::Auditor) {
@@ -103,20 +104,35 @@ impl SetRoles {
         if person.roles.has(Role::Admin) && !roles.has(Role::Admin) {
             another_admin(tx, &person.id).await?;
         }
-        Ok(())
+        match self.issuer_left_by(&person) {
+            Some(issuer_id) => member::another_member(tx, issuer_id, &person.id).await,
+            None => Ok(()),
+        }
+    }
+
+    /// The issuer that the person stops being a member of.
+    fn issuer_left_by<'a>(&self, person: &'a User) -> Option<&'a IssuerId> {
+        person.issuer_id.as_ref().filter(|_| !self.roles.contains(&Role::Issuer))
     }
 
     /// Sets the roles. Every session of the person ends, so that the new rights need a new login. So do the keys of a person who joins the
-    /// staff: keys of the platform take two admins.
+    /// staff, because keys of the platform take two admins, and of one who leaves an issuer, whose members no longer see them. The issuer's
+    /// row is locked, as when members remove each other.
     pub async fn execute(self, tx: &mut Tx) -> Result<()> {
         user::lock_admins(tx).await?;
+        if let Some(issuer_id) = self.issuer_left_by(&user::find(tx, &self.user_id).await?) {
+            issuer::lock_row(tx, issuer_id).await?;
+        }
         self.check(tx).await?;
         let mut person = user::find(tx, &self.user_id).await?;
-        let was_staff = person.roles.is_staff();
+        let (was_staff, leaves) = (person.roles.is_staff(), self.issuer_left_by(&person).is_some());
         person.roles = Roles::new(&self.roles)?;
         person.pii_read = self.pii_read;
+        if leaves {
+            person.issuer_id = None;
+        }
         user::update(tx, &person, "user.roles_changed").await?;
-        if person.roles.is_staff() && !was_staff {
+        if leaves || (person.roles.is_staff() && !was_staff) {
             domain_keys::revoke_all(tx, &self.user_id).await?;
         }
         session::revoke_all(tx, &self.user_id, None, "roles_changed").await
