@@ -1,10 +1,13 @@
 //! API keys: scopes stay within the owner's rights, networks are restricted, rotation leaves no gap, revocation is immediate.
 
+use muniment_domain::clock::Clock;
+use muniment_domain::point::Point;
+use muniment_domain::sql::sql;
 use muniment_domain::user::Role;
 use serde_json::json;
-use world::on_both_databases;
+use world::{Database, Engine, on_both_databases};
 
-use crate::installation::{ApiFixture, Person};
+use crate::installation::{ApiFixture, OfferingFixture, Person, open_at};
 
 on_both_databases! {
     async fn a_key_has_only_its_scopes_and_ends_with_its_owner(database: Database) {
@@ -27,6 +30,19 @@ on_both_databases! {
         assert_eq!(with(&key).get("/blockchain/operations").await.unwrap().problem(), (403, "role_forbidden".to_owned()));
         api.write(&format!("update users set status = 'disabled' where id = '{}'", admin.id)).await;
         assert_eq!(with(&key).get("/blockchain/operations").await.unwrap().problem(), (401, "token_invalid".to_owned()));
+    }
+
+    async fn a_key_without_its_scope_sees_of_an_offering_what_everybody_sees(database: Database) {
+        let fixture = OfferingFixture::new(database).await;
+        let ida = Person::fresh(fixture.server.as_ref().unwrap(), &fixture.issuer.email).await;
+        let path = format!("/v1/offerings/{}", fixture.draft(json!({})).await);
+        for (scope, status) in [("offerings:read", 200), ("webhooks:write", 404)] {
+            let key = ida.post("/v1/api-keys", json!({ "name": scope, "scopes": [scope] })).await.text("/key");
+            let with = fixture.server.as_ref().unwrap().client().with_key(&key);
+            for read in [path.clone(), format!("{path}/documents")] {
+                assert_eq!(with.get(&read).await.unwrap().status, status, "{scope}: {read}");
+            }
+        }
     }
 
     async fn a_key_rotates_without_a_gap_and_is_revoked_at_once(database: Database) {
@@ -85,4 +101,27 @@ on_both_databases! {
         assert_eq!(elsewhere.post("/v1/api-keys", body).await.problem(), (403, "step_up_required".to_owned()));
         assert_eq!(api.count("api_keys").await, 0);
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_requested_while_its_owner_joins_the_staff_is_refused() {
+    let api = ApiFixture::new(Database::fresh(Engine::Postgres).await).await;
+    let server = api.start().await;
+    let ira = api.person(&server, "ira", Role::Issuer).await;
+    let wanted = json!({ "name": "portal", "scopes": ["offerings:read"] });
+    let old = ira.post("/v1/api-keys", wanted.clone()).await.text("/id");
+    let db = open_at(&api.database.url(), Clock::System).await;
+    let mut change = db.begin().await.unwrap();
+    for set in ["users set roles = 'operator' where id", "api_keys set revoked_at = created_at where user_id"] {
+        sql("update ").push(set).push(" = $1").bind(&ira.id).execute(&mut change).await.unwrap();
+    }
+    let waiting = "pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    let path = format!("/v1/api-keys/{old}/rotate");
+    let (made, rotated, ()) = tokio::join!(ira.post("/v1/api-keys", wanted), ira.post(&path, json!({})), async {
+        api.until("both wait for the change", async || api.count(waiting).await == 2).await;
+        change.commit(Point::Account).await.unwrap();
+    });
+    let refused = (409, "invalid_state".to_owned());
+    assert_eq!((made.problem(), rotated.problem()), (refused.clone(), refused), "{made:?} {rotated:?}");
+    assert_eq!(api.count("api_keys where revoked_at is null").await, 0);
 }

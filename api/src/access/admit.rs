@@ -29,7 +29,7 @@ pub async fn admit(State((app, route)): State<(App, &'static Route)>, request: R
     let viewer = limited.map(|principal| principal.0.investor_id.clone());
     let mut response = match verdict {
         Ok(()) => {
-            if let Some(principal) = principal {
+            if let Some(principal) = principal.filter(|caller| route.answers_as(&app, caller)) {
                 parts.extensions.insert(principal);
             }
             parts.extensions.insert(route);

@@ -7,7 +7,7 @@ use muniment_domain::user::Role;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::{OpenApi, RefOr};
 
-use crate::access::permission::Access;
+use crate::access::permission::{Access, OFFERINGS};
 use crate::access::principal::Principal;
 use crate::app::App;
 use crate::code::Code;
@@ -234,6 +234,13 @@ impl Route {
     /// Whether a request without a token is let in.
     pub fn is_public(&self, app: &App) -> bool {
         self.access == Access::Public || (self.opened_by_configuration && app.public_offering_list)
+    }
+
+    /// Whether a known caller is answered as such. What everybody may see is all that a key without its scope sees, and a member of the staff
+    /// who has no second factor yet.
+    pub fn answers_as(&self, app: &App, principal: &Principal) -> bool {
+        let Access::Caller { scope, .. } = OFFERINGS else { return true };
+        self.access != Access::Public || (principal.0.has_scope(scope) && !principal.must_enrol(app))
     }
 
     /// Whether this caller acts here for an issuer: it is a change that only the role of an issuer lets the caller make.

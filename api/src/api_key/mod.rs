@@ -110,6 +110,11 @@ impl Form for NewKeyRequest {
 impl ChangeRequest for NewKeyRequest {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
         api_key::check_limit(tx, &by.user_id(), KEYS_MAX).await?;
+        // The owner's row is locked by now. A change of roles before is seen here, and a later one finds the new key and revokes it.
+        if user::find(tx, &by.user_id()).await?.roles.is_staff() != self.of_platform {
+            let detail = "Your roles have changed. Log in again, then create the key.";
+            return Err(Error::refused(Code::InvalidState, detail));
+        }
         let mut scopes = self.scopes.clone();
         scopes.sort_unstable();
         let expires_at = self.expires_at.map_or(tx.now() + Duration::days(DAYS_DEFAULT), |at| at.0);
@@ -245,6 +250,8 @@ impl Form for Rotation {
 
 impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, by: Requester) -> muniment_domain::Result<Answer> {
+        // A change of roles that revokes the owner's keys comes before this or finds the new key.
+        user::lock_row(tx, &by.user_id()).await?;
         // Only the owner of the old key gets the new secret; admins can only revoke keys of others.
         let old = live(tx, &self.id, &by.actor).await?;
         let staff = user::find(tx, &by.user_id()).await?.roles.is_staff();

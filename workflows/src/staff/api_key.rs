@@ -83,8 +83,9 @@ pub async fn collect(
         let detail = "The approval expired before the key was collected. Request a new key.";
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    request.check(tx).await?;
+    // The count locks the owner's row, so the roles are checked after it.
     api_key::check_limit(tx, &request.user_id, keys_max).await?;
+    request.check(tx).await?;
     let new = api_key::New {
         user_id: &request.user_id,
         name: &request.name,
