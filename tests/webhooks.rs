@@ -122,6 +122,27 @@ on_both_databases! {
         assert_eq!((ada.get(ENDPOINTS).await.body["pagination"]["total"].clone(), api.count("webhook_secrets").await), (json!(0), 0));
     }
 
+    async fn one_version_of_an_endpoint_is_rotated_once(database: Database) {
+        let api = ApiFixture::new(database).await;
+        let server = api.start().await;
+        let ada = api.person(&server, "ada", Role::Investor).await;
+        let made = create(&ada, URL).await;
+        let path = format!("{ENDPOINTS}/{}/rotate-secret", made.text("/id"));
+        let rotate = async |version| ada.client().on_version(version).change("POST", &path, Some(json!({}))).await.unwrap();
+        let secrets = async || api.rows("select id from webhook_secrets order by id").await.concat();
+        // Of two people with the same page one rotates. The secret that the receiver knows goes on signing.
+        let (one, other) = futures::join!(rotate(1), rotate(1));
+        let (first, second) = if one.status == 200 { (one, other) } else { (other, one) };
+        assert_eq!((first.status, second.problem()), (200, (412, "version_conflict".to_owned())), "{first:?} {second:?}");
+        let known = secrets().await;
+        assert_eq!(known.len(), 2);
+        assert_eq!(rotate(1).await.problem(), (412, "version_conflict".to_owned()));
+        assert_eq!(secrets().await, known);
+        assert_eq!(rotate(2).await.status, 200, "who has seen the first rotation may rotate again");
+        let unread = ada.client().send("POST", &path, &[("if-match", "v3")], Some("{}".to_owned())).await.unwrap();
+        assert_eq!(unread.problem(), (400, "invalid_header".to_owned()));
+    }
+
     async fn an_endpoint_in_a_private_network_is_refused(database: Database) {
         let api = ApiFixture::new(database).await;
         let server = api.start().await;

@@ -29,7 +29,6 @@ use crate::app::App;
 use crate::change::ChangeRequest;
 use crate::change::idempotency::{self, IdempotencyKey};
 use crate::change::submission::{Form, Submission};
-use crate::code::Code;
 use crate::field::id::location;
 use crate::http::body::Input;
 use crate::http::error::{Problem, Result};
@@ -237,9 +236,7 @@ pub async fn change(
     let mut endpoint = webhook::find(&mut tx, &id, &owner).await?;
     let (description, own_headers) =
         (body.description.map(Option::unwrap_or_default), body.headers.map(Option::unwrap_or_default));
-    if seen.is_some_and(|IfMatch(version)| version != endpoint.version) {
-        return Err(Problem::new(Code::VersionConflict, format!("The current version is {}.", endpoint.version)));
-    }
+    check_version(&endpoint, seen)?;
     Problem::all([
         url,
         description.as_deref().map_or(Ok(()), wanted::check_description),
@@ -270,7 +267,8 @@ pub async fn change(
             webhook::set_health(&mut tx, &endpoint).await?;
         }
         Some(Switch::Disabled) => {
-            (endpoint.status, endpoint.disabled_reason) = (Status::Disabled, Some("disabled by its owner".to_owned()));
+            (endpoint.status, endpoint.disabled_reason) =
+                (Status::Disabled, Some(webhook::DISABLED_BY_OWNER.to_owned()));
         }
         None => {}
     }
@@ -283,6 +281,13 @@ pub async fn change(
     let answer = tagged(&app, &mut tx, endpoint).await?;
     tx.commit(Point::Account).await?;
     Ok(answer)
+}
+
+fn check_version(endpoint: &Endpoint, seen: Option<IfMatch>) -> muniment_domain::Result<()> {
+    if seen.is_none_or(|IfMatch(version)| version == endpoint.version) {
+        return Ok(());
+    }
+    Err(Error::refused(Refusal::VersionConflict, format!("The current version is {}.", endpoint.version)))
 }
 
 /// Delete a webhook endpoint.
@@ -311,10 +316,10 @@ pub struct Rotation {
     /// How many hours the old secret also signs.
     #[schema(minimum = 0, maximum = 72, default = 24)]
     overlap_hours: Option<i64>,
-    /// The owner and the id, from the caller and the path.
+    /// The owner, the id and the version, from the caller, the path and `If-Match`.
     #[serde(skip)]
     #[schema(ignore)]
-    asked: Option<(Owner, EndpointId)>,
+    asked: Option<(Owner, EndpointId, Option<IfMatch>)>,
 }
 
 /// The new signing secret of a webhook endpoint.
@@ -331,22 +336,25 @@ pub struct Rotated {
 
 /// Replace the secret of a webhook endpoint.
 ///
-/// Both secrets sign until the overlap ends. A repeated request with the same Idempotency-Key returns the same new secret.
+/// Both secrets sign until the overlap ends. Another rotation before that ends the older secret at once: `If-Match` refuses it if the
+/// endpoint has changed since it was read. A repeated request with the same Idempotency-Key returns the same new secret.
 #[utoipa::path(
     post,
     path = "/v1/webhooks/endpoints/{id}/rotate-secret",
     request_body = Option<Rotation>,
-    params(IdempotencyKey),
+    params(IdempotencyKey, OptionalSeen),
     responses((status = 200, body = Rotated)),
 )]
 pub async fn rotate(
     State(app): State<App>,
     Path(id): Path<EndpointId>,
     principal: Principal,
+    headers: HeaderMap,
     submission: Submission<Rotation>,
 ) -> Result<Response> {
+    let seen = IfMatch::optional(&headers)?;
     let owner = owner(&mut app.db.read().await?, &principal).await?;
-    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((owner, id))).await
+    idempotency::once_for(&app, id, submission, |body, id| body.asked = Some((owner, id, seen))).await
 }
 
 impl Form for Rotation {
@@ -360,8 +368,9 @@ impl Form for Rotation {
 impl ChangeRequest for Rotation {
     async fn accept(&self, app: &App, tx: &mut Tx, _: Requester) -> muniment_domain::Result<Answer> {
         let unnamed = || Error::refused(Refusal::NotFound, "The endpoint id is missing.");
-        let (owner, id) = self.asked.as_ref().ok_or_else(unnamed)?;
+        let (owner, id, seen) = self.asked.as_ref().ok_or_else(unnamed)?;
         let endpoint = webhook::find(tx, id, owner).await?;
+        check_version(&endpoint, *seen)?;
         let (secret_id, shown, sealed) = new_secret(app)?;
         let until = tx.now() + Duration::hours(self.overlap_hours.unwrap_or(OVERLAP_HOURS_DEFAULT));
         secret::rotate(tx, &endpoint, &secret_id, &sealed, until).await?;

@@ -17,6 +17,8 @@ use crate::{Code, Error, Result, event, event_type};
 
 /// The version of the payload format, by date.
 pub const API_VERSION: &str = "2026-11-01";
+/// The reason of an endpoint that its owner disabled. Any other reason is the platform's.
+pub const DISABLED_BY_OWNER: &str = "disabled by its owner";
 
 crate::words! {
     /// The status of an endpoint.
