@@ -43,7 +43,7 @@ pub enum View {
 #[utoipa::path(
     get,
     path = "/v1/distributions/{id}/entitlements",
-    params(Paging, ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "held")),
+    params(Paging, ("entitlement_id" = Option<String>, Query, description = "Only this entitlement.", pattern = "^ent_[0-7][0-9a-hjkmnp-tv-z]{25}$", example = "ent_01jc8yq3k5e9v8w2m4n6p7r9st"), ("status" = Option<String>, Query, description = "One status, or several separated by commas.", example = "held")),
     responses((status = 200, body = List<View>)),
 )]
 pub async fn list(
@@ -52,12 +52,12 @@ pub async fn list(
     principal: Principal,
     uri: Uri,
 ) -> Result<Json<List<View>>> {
-    let (page, parameters) = Page::read(&uri, &["status"])?;
-    let statuses = parameters.words("status")?;
+    let (page, parameters) = Page::read(&uri, &["entitlement_id", "status"])?;
+    let filter = rows::Filter { id: parameters.id("entitlement_id")?, statuses: parameters.words("status")? };
     let mut tx = app.db.read().await?;
     let d = find(&mut tx, &running(&principal), &id).await?;
     let decimals = offering::find(&mut tx, &d.offering_id).await?.token_decimals;
-    let (found, total) = rows::list(&mut tx, &id, &statuses, page.limit, page.offset()).await?;
+    let (found, total) = rows::list(&mut tx, &id, &filter, page.limit, page.offset()).await?;
     let item = |row: &rows::Listed| match principal.is_staff() {
         true => View::Full(Box::new(record::line(&row.entitlement, decimals))),
         false => View::Org(Box::new(record::org_line(row, decimals))),

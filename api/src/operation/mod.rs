@@ -32,10 +32,11 @@ use crate::http::error::Result;
 use crate::http::instant::Instant;
 use crate::http::pages::{Between, Continued, Page, Paging, Parameters, Place};
 
-const FILTERS: [&str; 12] = [
+const FILTERS: [&str; 13] = [
     "status",
     "type",
     "needs_attention",
+    "uncertain",
     "offering_id",
     "subject_id",
     "signer",
@@ -86,6 +87,7 @@ fn filter(parameters: &Parameters) -> Result<Filter> {
         statuses: parameters.words("status")?,
         kinds: parameters.words("type")?,
         needs_attention: parameters.word("needs_attention")?,
+        uncertain: parameters.word("uncertain")?,
         offering_id: parameters.id("offering_id")?,
         subject_id: parameters.text("subject_id").map(str::to_owned),
         signer: parameters.hex("signer", 40)?,
@@ -109,6 +111,8 @@ pub struct Filters {
     #[param(rename = "type", example = "mint")]
     kind: Option<String>,
     needs_attention: Option<bool>,
+    /// Only those for which an operator must act although a transaction of theirs is open or has succeeded, or only the others.
+    uncertain: Option<bool>,
     offering_id: Option<OfferingId>,
     subject_id: Option<String>,
     /// The address of the signer.

@@ -9,7 +9,7 @@ use super::{Entitlement, HoldReason, Status};
 use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::id::{DistributionId, InvestorId, OperationId, UserId};
+use crate::id::{DistributionId, EntitlementId, InvestorId, OperationId, UserId};
 use crate::rows::portions;
 use crate::sql::{Sql, sql};
 
@@ -104,15 +104,28 @@ pub struct Listed {
     pub country: Option<String>,
 }
 
+/// The filter of a list. Empty and none mean no restriction.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs)]
+pub struct Filter {
+    pub id: Option<EntitlementId>,
+    pub statuses: Vec<Status>,
+}
+
 /// A page of a distribution's entitlements in the order of wallets, and their number.
 pub async fn list(
     tx: &mut Tx,
     distribution_id: &DistributionId,
-    statuses: &[Status],
+    filter: &Filter,
     limit: i64,
     offset: i64,
 ) -> Result<(Vec<Listed>, i64)> {
-    let of = |select: Sql| select.with(" where e.distribution_id = ", distribution_id).one_of("e.status", statuses);
+    let of = |select: Sql| {
+        select
+            .with(" where e.distribution_id = ", distribution_id)
+            .with_some(" and e.id = ", filter.id.as_ref())
+            .one_of("e.status", &filter.statuses)
+    };
     let rows = of(sql("select e.*, i.legal_name, i.country
          from entitlements e left join investors i on i.id = e.investor_id"))
     .push(" order by e.wallet_address")

@@ -12,8 +12,8 @@ use serde_json::json;
 
 pub use agreement::{Agreement, agreement};
 pub use list::{
-    Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, queued_of, report,
-    totals, totals_of, unpaid, unpaid_to, withheld,
+    Filter, Listed, Reported, Totals, any_queued, calculated_of, list, of_operation, of_user, payable, queued_of,
+    report, totals, totals_of, unpaid, unpaid_to, withheld,
 };
 pub use new::{New, insert_all};
 pub use pay::{Paid, fail, queue, reassign, set_paid, withhold};

@@ -9,6 +9,7 @@ use crate::db::Tx;
 use crate::filter::CreatedBetween;
 use crate::id::{BatchId, OfferingId, OperationId, of};
 use crate::sql::{Sql, sql};
+use crate::step::State;
 use crate::total::Total;
 
 /// The count for numbered pages stops here.
@@ -25,6 +26,8 @@ pub struct Filter {
     pub batch_id: Option<BatchId>,
     pub signer: Option<Address>,
     pub needs_attention: Option<bool>,
+    /// Whether an operator must act although the chain has its effect, or may still have it.
+    pub uncertain: Option<bool>,
     pub created: CreatedBetween,
     /// The hash of any transaction of the operation.
     pub tx_hash: Option<B256>,
@@ -33,6 +36,12 @@ pub struct Filter {
     /// Only operations older than this id, for the next page.
     pub after: Option<OperationId>,
 }
+
+/// An operation that ended without its effect in our books, while a transaction of it is open or has succeeded.
+const UNCERTAIN: &str = "(status in :attention and resolution is null and (
+        exists (select 1 from operation_steps s where s.operation_id = operations.id and s.state in :sent)
+        or exists (select 1 from operation_steps s where s.operation_id = operations.id and s.outcome = 'success')
+            and not exists (select 1 from operation_steps s where s.operation_id = operations.id and s.outcome <> 'success')))";
 
 /// Adds only the conditions that are asked for, so that the planner sees which index fits.
 fn matching(select: Sql, f: &Filter) -> Sql {
@@ -50,11 +59,16 @@ fn matching(select: Sql, f: &Filter) -> Sql {
         Some(false) => query.push(" and not (status in :attention and resolution is null)"),
         None => query,
     };
+    query = match f.uncertain {
+        Some(true) => query.push(" and ").push(UNCERTAIN),
+        Some(false) => query.push(" and not ").push(UNCERTAIN),
+        None => query,
+    };
     if f.error_code.is_some() {
         // Few have failed, so the error is looked for among them and not in the whole table.
         query = query.push(" and status in :attention").with_some(" and error_code = ", f.error_code.as_ref());
     }
-    query = query.words(":attention", &Status::ATTENTION);
+    query = query.words(":attention", &Status::ATTENTION).words(":sent", &State::SENT);
     if let Some(signer) = f.signer {
         query = query.with(" and lane_id in (select id from lanes where signer = ", Hex(signer)).push(")");
     }
