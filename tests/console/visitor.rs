@@ -9,7 +9,8 @@ use world::http_client_builder;
 
 use crate::installation::{Installation, PASSWORD, Server};
 
-/// The person.
+/// The person. A clone is another window of the same browser.
+#[derive(Clone)]
 pub struct Visitor {
     url: String,
     client: reqwest::Client,
@@ -117,6 +118,13 @@ impl Visitor {
     pub fn forget(&mut self) {
         self.cookies.remove("muniment_console");
     }
+}
+
+/// The value of a hidden field of the page's own form.
+pub fn field(page: &Seen, name: &str) -> String {
+    let main = page.text.split("<main").nth(1).unwrap();
+    let value = main.split(&format!("<input type=\"hidden\" name=\"{name}\" value=\"")).nth(1);
+    value.unwrap_or_else(|| panic!("no {name}: {}", page.text)).split('"').next().unwrap().to_owned()
 }
 
 /// The hidden fields of a form.

@@ -2,7 +2,6 @@
 
 use askama::Template;
 use axum::extract::Path;
-use axum::http::StatusCode;
 use axum::response::Response;
 use muniment_domain::id::SubscriptionId;
 use serde::Deserialize;
@@ -10,13 +9,23 @@ use serde_json::json;
 
 use super::PATH;
 use super::one::Full;
+use crate::code::Code;
 use crate::console::act::OPERATORS;
 use crate::console::desk::Desk;
 use crate::console::form::Form;
 use crate::console::frame::Frame;
 use crate::console::table::{Row, Table, amount, cell, short};
-use crate::console::{html, wording};
-use crate::http::error::Result;
+use crate::console::{html, problem, wording};
+use crate::http::error::{Problem, Result};
+
+/// As many subscriptions as one request names.
+const NAMED_MAX: usize = 1_000;
+/// The fields of the form: each subscription, or how many there are and their amount.
+const SUBSCRIPTION: &str = "subscription";
+const COUNT: &str = "count";
+const AMOUNT: &str = "amount";
+const CHANGED: &str =
+    "What can be minted has changed since you read this page. This time nothing was minted. Below is the list of now.";
 
 #[derive(Template)]
 #[template(path = "mint.html")]
@@ -24,7 +33,9 @@ struct Page {
     frame: Frame,
     offering: Full,
     preview: Option<Preview>,
-    /// Why nothing can be minted.
+    /// What binds the mint to this preview: field and value.
+    hidden: Vec<(&'static str, String)>,
+    /// Why nothing can be minted, or nothing was.
     refused: Option<String>,
     lines: Table,
     skipped: Table,
@@ -67,6 +78,10 @@ struct Limits {
 
 /// What a mint would do now. Nothing is changed.
 pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
+    shown(&desk, &id, None).await
+}
+
+async fn shown(desk: &Desk, id: &str, changed: Option<&Problem>) -> Result<Response> {
     let offering: Full = desk.read(&format!("/v1/offerings/{id}")).await?;
     let policies: Policies = desk.read("/v1/policies").await?;
     let found: Result<Preview> = desk.read(&format!("/v1/offerings/{id}/mint-preview")).await;
@@ -77,8 +92,10 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
         }
         Err(problem) => return Err(problem),
     };
-    let frame = Frame::of(&desk, PATH, "Mint").await?;
+    let (status, changed) = problem::refusal(changed);
+    let frame = Frame::of(desk, PATH, "Mint").await?;
     let page = Page {
+        hidden: preview.as_ref().map(Preview::bound).unwrap_or_default(),
         lines: lines(preview.as_ref()),
         skipped: skipped(preview.as_ref()),
         threshold: wording::digits(&policies.limits.mint_dual_control_threshold),
@@ -87,24 +104,55 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
         frame,
         offering,
         preview,
-        refused,
+        refused: refused.or(changed),
     };
-    Ok(html::page(StatusCode::OK, &page))
+    Ok(html::page(status, &page))
 }
 
-/// The mint of every subscription that can be minted now.
+/// The mint of the subscriptions that the page showed. One that cannot be minted any more is left out; no other one takes its place.
 pub async fn mint(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Response> {
-    let reply = desk.post("/blockchain/trigger-mint", &form, &json!({ "offering_id": id })).await?;
-    let pages = reply.body["operations"].as_array().map_or(0, Vec::len);
+    let named = form.all(SUBSCRIPTION);
+    let body = if named.is_empty() {
+        // Too many to name: the same number and the same amount are the same list.
+        let now: Preview = desk.read(&format!("/v1/offerings/{id}/mint-preview")).await?;
+        if !now.is_of(&form) {
+            return shown(&desk, &id, Some(&Problem::new(Code::VersionConflict, CHANGED))).await;
+        }
+        json!({ "offering_id": id })
+    } else {
+        json!({ "offering_id": id, "subscription_ids": named })
+    };
+    let reply = desk.post("/blockchain/trigger-mint", &form, &body).await?;
+    let count = |name: &str| reply.body[name].as_array().map_or(0, Vec::len);
+    let pages = count("operations");
     let said = match pages {
         0 => "Asked for. A second person has to decide.".to_owned(),
         1 => "Accepted, as one operation.".to_owned(),
         many => format!("Accepted, as {many} operations."),
     };
+    let said = match count("skipped") {
+        left if left > 0 && !named.is_empty() => format!("{said} {left} changed meanwhile and are left out."),
+        _ => said,
+    };
     let batch = reply.body["batch_id"].as_str().filter(|_| pages > 0);
     let to =
         batch.map_or_else(|| format!("{PATH}/{id}"), |_| format!("/console/operations?offering_id={id}&type=mint"));
     Ok(desk.done(&to, &said))
+}
+
+impl Preview {
+    /// What the form carries, so that it mints what the page shows.
+    fn bound(&self) -> Vec<(&'static str, String)> {
+        if self.lines.len() > NAMED_MAX {
+            return vec![(COUNT, self.lines.len().to_string()), (AMOUNT, self.amount.clone())];
+        }
+        self.lines.iter().map(|line| (SUBSCRIPTION, line.subscription_id.to_string())).collect()
+    }
+
+    /// Whether the form was sent from a page that showed as many subscriptions with the same amount.
+    fn is_of(&self, form: &Form) -> bool {
+        form.text(COUNT) == self.lines.len().to_string() && form.text(AMOUNT) == self.amount
+    }
 }
 
 fn lines(preview: Option<&Preview>) -> Table {
@@ -133,5 +181,36 @@ fn skipped(preview: Option<&Preview>) -> Table {
         columns: &[("Subscription", ""), ("Why", "")],
         rows: preview.iter().flat_map(|preview| &preview.skipped).map(row).collect(),
         empty: ("Nobody is skipped.", "Every accepted subscription is part of the mint."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn preview(lines: usize, amount: &str) -> Preview {
+        let line = |number: usize| Line {
+            subscription_id: format!("sub_01jc{number:022}").into(),
+            wallet_address: String::new(),
+            base_units: String::new(),
+            amount: String::new(),
+        };
+        Preview { lines: (0..lines).map(line).collect(), amount: amount.to_owned(), skipped: Vec::new() }
+    }
+
+    fn form(fields: Vec<(&str, String)>) -> Form {
+        Form::of(fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+    }
+
+    #[test]
+    fn a_mint_is_bound_to_each_subscription_or_to_their_number_and_amount() {
+        let named = preview(NAMED_MAX, "10.00").bound();
+        assert_eq!((named.len(), named[999].0), (NAMED_MAX, SUBSCRIPTION));
+        let many = preview(NAMED_MAX + 1, "10.00");
+        let sent = form(many.bound());
+        assert!(many.is_of(&sent));
+        assert!(!preview(NAMED_MAX + 2, "10.00").is_of(&sent), "one more");
+        assert!(!preview(NAMED_MAX + 1, "10.01").is_of(&sent), "another amount");
+        assert!(!many.is_of(&Form::default()), "a form without the preview mints nothing");
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::PATH;
 use super::filter::Filter;
-use crate::console::desk::{Desk, away};
+use crate::console::desk::Desk;
 use crate::console::field::Filled;
 use crate::console::form::Form;
 use crate::console::frame::Frame;
@@ -63,10 +63,12 @@ async fn shown(desk: &Desk, form: &Form, refused: Option<&Problem>) -> Result<Re
     let key = desk.key();
     let reply = desk.change(Method::POST, API, &Form::default(), &body, &[("idempotency-key", &key)]).await?;
     let outcome: Outcome = serde_json::from_value(reply.body).map_err(Problem::internal)?;
-    let ids = form.all("id");
-    let chosen = (!ids.is_empty()).then_some(ids.len());
+    let ids = form.all(ID);
+    let chosen = (!ids.is_empty() && form.given("status").is_none()).then_some(ids.len());
+    // The form names exactly what the page shows: what fails later is not retried by it.
+    let queued = outcome.queued.iter().map(|id| (ID.to_owned(), id.clone()));
     let kept = form.kept().into_iter().filter(|(name, _)| NAMES.contains(&name.as_str()));
-    let (hidden, skipped) = (kept.collect(), outcome.skipped.clone());
+    let (hidden, skipped) = (kept.chain(queued).collect(), outcome.skipped.clone());
     let (status, refused) = refusal(refused);
     let frame = Frame::of(desk, PATH, "Retry operations").await?;
     let (reason, key) = (Filled::of_form(form).text("reason").to_owned(), desk.key());
@@ -75,8 +77,11 @@ async fn shown(desk: &Desk, form: &Form, refused: Option<&Problem>) -> Result<Re
 
 /// The retry, once for the key of the form.
 pub async fn act(desk: Desk, form: Form) -> Result<Response> {
-    let Some(filter) = filter(&desk, &form) else { return Ok(away(PATH)) };
-    let body = json!({ "filter": filter, "limit": LIMIT, "reason": form.text("reason") });
+    let ids = form.all(ID);
+    if ids.is_empty() {
+        return Ok(desk.done(PATH, "No operation was selected. Nothing was changed."));
+    }
+    let body = json!({ "filter": { "operation_ids": ids }, "limit": LIMIT, "reason": form.text("reason") });
     let reply = match desk.post(API, &form, &body).await {
         Ok(reply) => reply,
         Err(problem) if matches!(problem.code.status(), 400 | 422) => return shown(&desk, &form, Some(&problem)).await,
@@ -84,32 +89,36 @@ pub async fn act(desk: Desk, form: Form) -> Result<Response> {
     };
     let outcome: Outcome = serde_json::from_value(reply.body).map_err(Problem::internal)?;
     let queued = wording::count(i64::try_from(outcome.queued.len()).unwrap_or_default(), "retry is", "retries are");
-    let said = match outcome.skipped.len() {
+    let said = match ids.len().saturating_sub(outcome.queued.len()) {
         0 => format!("{queued} accepted. Five start in each second."),
-        skipped => format!("{queued} accepted, {skipped} refused. Five start in each second."),
+        changed => {
+            format!("{queued} accepted. {changed} changed meanwhile and are left out. Five start in each second.")
+        }
     };
     Ok(desk.done(&back(&form), &said))
 }
 
-/// What the form keeps of a page: the selection, or the filter.
-const NAMES: [&str; 6] = ["id", "status", "type", "offering_id", "error_code", "age"];
+/// The field with an operation.
+const ID: &str = "id";
+/// What the form keeps of the list: its filter.
+const NAMES: [&str; 5] = ["status", "type", "offering_id", "error_code", "age"];
 
 /// The list as it was filtered.
 fn back(form: &Form) -> String {
     let mut query = form_urlencoded::Serializer::new(String::new());
-    for name in &NAMES[1..] {
+    for name in &NAMES {
         if let Some(value) = form.given(name) {
             query.append_pair(name, value);
         }
     }
     let query = query.finish();
-    if query.is_empty() || !form.all("id").is_empty() { PATH.to_owned() } else { format!("{PATH}?{query}") }
+    if query.is_empty() { PATH.to_owned() } else { format!("{PATH}?{query}") }
 }
 
 /// The filter of the API. None if nothing was chosen, so that a click by mistake retries nothing.
 fn filter(desk: &Desk, form: &Form) -> Option<Value> {
     let mut filter = Map::new();
-    let ids = form.all("id");
+    let ids = form.all(ID);
     if !ids.is_empty() {
         filter.insert("operation_ids".to_owned(), json!(ids));
         return Some(Value::Object(filter));
