@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use crate::code::Code;
 use crate::console::desk::Desk;
 use crate::console::field::{Field, Filled, Kind};
-use crate::console::form::Form;
+use crate::console::form::{Form, KEY};
 use crate::console::frame::Frame;
 use crate::console::{html, problem};
 use crate::http::error::{Problem, Result};
@@ -229,6 +229,8 @@ pub struct Thing {
     pub allowed: Vec<String>,
     /// Its version, where the API asks for it.
     pub version: Option<i64>,
+    /// The part of it that the act is about: name and value.
+    pub part: Vec<(&'static str, String)>,
 }
 
 #[derive(Template)]
@@ -240,6 +242,10 @@ struct Sheet<'a> {
     filled: Filled,
     why_not: Option<String>,
     refused: Option<String>,
+    /// Where the same sheet is read anew, if this one can only be refused again.
+    fresh: Option<String>,
+    /// The version that the person has seen.
+    version: Option<String>,
     key: String,
 }
 
@@ -260,22 +266,59 @@ pub fn find<'a>(acts: &'a [Act], word: &str) -> Result<&'a Act> {
 
 /// The page before an act. The query fills its fields.
 pub async fn sheet(desk: &Desk, thing: &Thing, act: &Act, query: Option<&str>) -> Result<Response> {
-    shown(desk, thing, act, Filled::of_query(query), None).await
+    let frame = Frame::of(desk, thing.nav, act.name).await?;
+    let (filled, why_not) = (Filled::of_query(query), act.why_not(thing));
+    let (version, key) = (thing.version.map(|version| version.to_string()), desk.key());
+    let page = Sheet { frame, act, thing, filled, why_not, refused: None, fresh: None, version, key };
+    Ok(html::page(StatusCode::OK, &page))
 }
 
-async fn shown(desk: &Desk, thing: &Thing, act: &Act, filled: Filled, refused: Option<&Problem>) -> Result<Response> {
+/// The same page after a refusal, with what was typed and the version on which it was decided.
+async fn again(desk: &Desk, form: &Form, thing: &Thing, act: &Act, problem: &Problem) -> Result<Response> {
     let frame = Frame::of(desk, thing.nav, act.name).await?;
-    let why_not = act.why_not(thing).filter(|_| refused.is_none());
-    let status = refused.map_or(StatusCode::OK, problem::status);
-    let refused = refused.map(sentence);
-    let page = Sheet { frame, act, thing, filled, why_not, refused, key: desk.key() };
-    Ok(html::page(status, &page))
+    let (code, was_sent) = (problem.code, was_sent(problem.code));
+    let is_stale = code == Code::VersionConflict || was_sent && code != Code::IdempotencyInProgress;
+    let page = Sheet {
+        frame,
+        act,
+        thing,
+        filled: Filled::of_form(form),
+        why_not: None,
+        refused: Some(sentence(problem)),
+        fresh: is_stale.then(|| fresh(desk, form)),
+        version: form.given("version").map(str::to_owned),
+        // Under a new key the same form would take effect twice.
+        key: form.given(KEY).filter(|_| was_sent).map_or_else(|| desk.key(), str::to_owned),
+    };
+    Ok(html::page(problem::status(problem), &page))
+}
+
+/// Whether this form was sent before and has, or can still have, an effect.
+fn was_sent(code: Code) -> bool {
+    matches!(code, Code::IdempotencyInProgress | Code::IdempotencyKeySpent | Code::IdempotencyKeyReuse)
+}
+
+fn fresh(desk: &Desk, form: &Form) -> String {
+    match form.given("of") {
+        Some(of) => format!("{}?of={}", desk.at, form_urlencoded::byte_serialize(of.as_bytes()).collect::<String>()),
+        None => desk.at.clone(),
+    }
 }
 
 fn sentence(problem: &Problem) -> String {
     let fields: Vec<_> = problem.fields().iter().map(|field| field.detail.clone()).collect();
     let told = if fields.is_empty() { problem.detail().unwrap_or_default().to_owned() } else { fields.join(" ") };
-    format!("{}. {told} Nothing was changed, and what you typed is kept.", problem.code.title())
+    match problem.code {
+        Code::IdempotencyInProgress => {
+            "It is still being done, and it is done once. Press the button again in a moment to see what came of it."
+                .to_owned()
+        }
+        code if was_sent(code) => {
+            "This form was sent before. This time nothing was changed. Look at what came of it before you do it again."
+                .to_owned()
+        }
+        code => format!("{}. {told} Nothing was changed, and what you typed is kept.", code.title()),
+    }
 }
 
 /// Performs the act. If the API refuses the input, the same page shows why and keeps what was typed.
@@ -283,7 +326,7 @@ pub async fn carry_out(desk: &Desk, form: &Form, thing: &Thing, act: &Act) -> Re
     let reply = match send(desk, form, thing, act).await {
         Ok(reply) => reply,
         Err(problem) if matches!(problem.code.status(), 400 | 409 | 412 | 422) || problem.code == Code::MfaInvalid => {
-            return shown(desk, thing, act, Filled::of_form(form), Some(&problem)).await;
+            return again(desk, form, thing, act, &problem).await;
         }
         Err(problem) => return Err(problem),
     };
