@@ -103,6 +103,32 @@ test("a page that is open says when the session has ended", async () => {
   });
 });
 
+test("a page with a fragment in its address is live, and one with the keys on top says that it is paused and catches up", async () => {
+  await as("operator", async (page) => {
+    const bar = (text) => page.locator("#link", { hasText: text }).waitFor();
+    const change = async (name) => {
+      const { body } = await ask(site, "/v1/webhooks/endpoints", { url: `https://hooks.portal.example/${name}`, event_types: ["*"] });
+      assert.match(body.id, /^whe_/);
+      return page.locator(`[id="${body.id}"]`);
+    };
+    await page.goto("/console/webhooks#main");
+    await bar(/^Live$/);
+    await (await change("main")).waitFor();
+    for (const [hash, close] of [["keys", () => page.keyboard.press("Escape")], ["nav", () => page.evaluate(() => { location.hash = "main"; })]]) {
+      await page.evaluate((to) => { location.hash = to; }, hash);
+      await bar(/^Paused since \d\d:\d\d:\d\d$/);
+      const looks = [];
+      page.on("request", (request) => request.headers()["x-console-live"] && looks.push(request.url()));
+      const row = await change(hash);
+      await page.waitForTimeout(2_000);
+      assert.deepEqual(looks, [], "it is not read again meanwhile");
+      await close();
+      await row.waitFor();
+      await bar(/^Live$/);
+    }
+  });
+});
+
 for (const javaScriptEnabled of [true, false]) {
   test(`a double click is one change: ${javaScriptEnabled ? "with" : "without"} JavaScript`, async () => {
     await as("operator", async (page) => {

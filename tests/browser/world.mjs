@@ -109,7 +109,7 @@ export async function as(browser, site, person, act, options) {
 }
 
 /** Waits until the script of a page runs: before that no key is heard. */
-export const listens = (page) => page.locator("#link", { hasText: "Live" }).waitFor();
+export const listens = (page) => page.locator("#link", { hasText: /Live|Paused/ }).waitFor();
 
 /** Opens an operation that needs a person, whose row says this. */
 export async function attention(page, words) {

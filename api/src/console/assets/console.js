@@ -32,39 +32,59 @@
   });
   addEventListener("pageshow", () => document.querySelectorAll("form[data-sent]").forEach((form) => delete form.dataset.sent));
 
-  // ── selection: while something is selected the list holds still ──
+  // ── the page holds still while a refresh would lose something: a selection, what is typed, the keys or the menu on top ──
+  const FIELDS = "[data-live] :is(textarea, select, input:not([type=hidden], [type=checkbox], [type=radio]))";
   const boxes = () => [...document.querySelectorAll("[data-row] input[type=checkbox]")];
   let heldSince = null, waiting = 0, last = -1;
   const selected = () => boxes().filter((box) => box.checked).length;
+  const onTop = () => one("#keys:target, #nav:target");
+  const isTyped = (field) => field === document.activeElement || field.value !== (field.defaultValue ?? field.value);
+  const busy = () => selected() > 0 || onTop() || [...document.querySelectorAll(FIELDS)].some(isTyped);
   const showSelection = () => {
     const bar = one("#selection");
     if (!bar) return;
     const count = selected();
-    if (count && !heldSince) heldSince = clock();
-    if (!count) { heldSince = null; if (waiting) { waiting = 0; refresh(); } }
     // Without this file the bar always stands there.
     bar.hidden = !count;
     bar.querySelector("[data-count]").textContent = `${count} selected`;
     bar.querySelector("[data-held]").textContent = `List held still since ${heldSince}` + (waiting ? `, ${waiting} ${waiting === 1 ? "change waits" : "changes wait"}` : "");
     boxes().forEach((box) => box.closest("[data-row]").classList.toggle("sel", box.checked));
   };
-  document.addEventListener("change", (event) => { if (event.target.closest("[data-row]")) showSelection(); });
+  const hold = () => {
+    heldSince = busy() ? heldSince || clock() : null;
+    showSelection();
+    showLink();
+    if (!heldSince && waiting) { waiting = 0; refresh(); }
+  };
+  for (const kind of ["hashchange", "pageshow"]) addEventListener(kind, hold);
+  for (const kind of ["change", "input", "focusin", "focusout"]) document.addEventListener(kind, hold);
   const select = (index, range) => {
     const all = rows(), box = (i) => all[i]?.querySelector("input[type=checkbox]");
     if (!box(index)) return;
     const on = !box(index).checked, from = range && last >= 0 ? last : index;
     for (let i = Math.min(from, index); i <= Math.max(from, index); i++) box(i).checked = range ? true : on;
     last = index;
-    showSelection();
+    hold();
   };
-  showSelection();
-  const clear = () => { boxes().forEach((box) => { box.checked = false; }); showSelection(); };
+  const clear = () => { boxes().forEach((box) => { box.checked = false; }); hold(); };
   document.addEventListener("click", (event) => { if (event.target.closest("[data-clear]")) { event.preventDefault(); clear(); } });
 
   // ── live: a stream says that something changed, and the page reads itself again ──
   let running = false, again = false;
-  const busy = () => selected() > 0 || document.querySelector("dialog[open]") || location.hash.length > 2;
+  const STOPS = "a, button, input, summary";
+  const wait = () => { waiting += 1; hold(); };
+  /** Puts the new part in the place of the old one, with the focus and the opened details where they were. */
+  const replace = (part, next) => {
+    const fresh = document.importNode(next, true), opened = [...part.querySelectorAll("details")].map((details) => details.open);
+    fresh.querySelectorAll("details").forEach((details, i) => { details.open ||= opened[i] ?? false; });
+    const focused = part.contains(document.activeElement) ? document.activeElement : null, home = focused?.closest("[id]");
+    const stop = home ? [...home.querySelectorAll(STOPS)].indexOf(focused) : -1;
+    part.replaceWith(fresh);
+    const now = home && document.getElementById(home.id);
+    (stop < 0 ? now : now?.querySelectorAll(STOPS)[stop])?.focus({ preventScroll: true });
+  };
   async function refresh() {
+    if (busy()) { wait(); return; }
     if (running) { again = true; return; }
     running = true;
     try {
@@ -72,16 +92,13 @@
       if (answer.status === 401) { disconnected("Signed out"); return; }
       if (!answer.ok) return;
       const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+      // Somebody may have begun while it was read.
+      if (busy()) { wait(); return; }
       const here = rows().findIndex((row) => row.classList.contains("here"));
       const at = rows()[here]?.id;
       document.querySelectorAll("[data-live][id]").forEach((part) => {
         const next = fresh.getElementById(part.id);
-        if (next && next.outerHTML !== part.outerHTML && !part.contains(document.activeElement)) part.replaceWith(document.importNode(next, true));
-        else if (next && part.contains(document.activeElement) && !document.activeElement.matches("input, textarea, select")) {
-          const focused = document.activeElement.id;
-          part.replaceWith(document.importNode(next, true));
-          if (focused) document.getElementById(focused)?.focus();
-        }
+        if (next && next.outerHTML !== part.outerHTML) replace(part, next);
       });
       if (at) document.getElementById(at)?.classList.add("here");
     } catch { /* the stream says when the server is away */ } finally {
@@ -90,24 +107,32 @@
     }
   }
   const link = one("#link");
+  let gone = "";
+  const showLink = () => {
+    if (!link) return;
+    const off = gone ? `${gone} since ${link.dataset.since}` : heldSince && `Paused since ${heldSince}`;
+    one("#env").classList.toggle("off", Boolean(off));
+    link.querySelector("b").textContent = off || "Live";
+  };
   const disconnected = (why) => {
     if (!link) return;
+    gone = why;
     link.hidden = false;
     link.dataset.since ||= clock();
-    one("#env").classList.add("off");
-    link.querySelector("b").textContent = `${why} since ${link.dataset.since}`;
+    showLink();
   };
+  hold();
   if (link && one("#nav")) {
     const stream = new EventSource("/console/live");
     stream.addEventListener("open", () => {
-      const was = link.dataset.since;
+      const was = gone;
+      gone = "";
       delete link.dataset.since;
-      one("#env").classList.remove("off");
       link.hidden = false;
-      link.querySelector("b").textContent = "Live";
+      showLink();
       if (was) refresh();
     });
-    stream.addEventListener("change", () => { if (busy()) { waiting += 1; showSelection(); } else refresh(); });
+    stream.addEventListener("change", refresh);
     stream.addEventListener("error", () => disconnected("Disconnected"));
   }
 
@@ -131,7 +156,7 @@
     if (event.metaKey || event.ctrlKey || event.altKey) return;
     if (key === "Escape") {
       if (inField) event.target.blur();
-      else if (location.hash.length > 2) location.hash = "_";
+      else if (onTop()) location.hash = "_";
       else if (selected()) clear();
       else one("[data-back]")?.click();
       return;
