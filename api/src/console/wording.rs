@@ -14,6 +14,13 @@ pub fn moment(at: impl Borrow<DateTime<Utc>>) -> String {
     at.borrow().format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
+/// A moment for somebody who reads it now: the time of day, after the day where that is not today.
+pub fn instant(now: impl Borrow<DateTime<Utc>>, at: impl Borrow<DateTime<Utc>>) -> String {
+    let at = at.borrow();
+    let is_today = at.date_naive() == now.borrow().date_naive();
+    if is_today { clock(at) } else { at.format("%Y-%m-%d %H:%M:%S").to_string() }
+}
+
 /// How long ago something was, in one unit.
 pub fn age(now: impl Borrow<DateTime<Utc>>, at: impl Borrow<DateTime<Utc>>) -> String {
     span((*now.borrow() - *at.borrow()).num_seconds())
@@ -142,6 +149,15 @@ mod tests {
         assert_eq!([gwei("1"), gwei("1500000000"), gwei("300000000000")], ["0.000", "1.500", "300.000"]);
         assert_eq!([spelled(3), spelled(10), spelled(1_200)], ["Three", "10", "1,200"]);
         assert_eq!((number(999), number(1_000)), ("999".to_owned(), "1,000".to_owned()));
+    }
+
+    #[test]
+    fn a_moment_of_another_day_names_its_day() {
+        let at = |text: &str| text.parse::<DateTime<Utc>>().unwrap_or_default();
+        let now = at("2026-11-29T03:12:44Z");
+        assert_eq!(instant(now, at("2026-11-29T00:00:00Z")), "00:00:00");
+        assert_eq!(instant(now, at("2026-11-28T23:59:59Z")), "2026-11-28 23:59:59");
+        assert_eq!(instant(now, at("2025-11-29T03:12:44Z")), "2025-11-29 03:12:44");
     }
 
     #[test]

@@ -10,8 +10,8 @@ const MOMENTS_MAX: usize = 10;
 
 /// The timeline.
 pub struct Lanes {
-    /// The moments: time and distance from the one before.
-    pub moments: Vec<(String, String)>,
+    /// The moments, each with its distance from the one before.
+    pub moments: Vec<(DateTime<Utc>, String)>,
     /// The bars.
     pub bars: Vec<Bar>,
 }
@@ -50,7 +50,7 @@ impl Lanes {
         let moments = times.iter().enumerate().map(|(index, time)| {
             let apart = index.checked_sub(1).map(|before| format!("+{}", wording::age(*time, times[before])));
             let apart = if index + 1 == times.len() { Some("now".to_owned()) } else { apart };
-            (wording::clock(*time), apart.unwrap_or_else(|| "accepted".to_owned()))
+            (*time, apart.unwrap_or_else(|| "accepted".to_owned()))
         });
         Self { moments: moments.collect(), bars }
     }

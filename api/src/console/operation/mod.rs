@@ -139,6 +139,13 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
     Ok(html::page(StatusCode::OK, &Page { frame, op, lanes, raw: format!("{raw:#}"), now, acts, names }))
 }
 
+impl Page {
+    /// Whether a change of the history has its day beside its time, which takes more room.
+    fn has_days(&self) -> bool {
+        self.op.history.iter().any(|change| change.created_at.date_naive() != self.now.date_naive())
+    }
+}
+
 impl Full {
     fn pair(&self) -> Pair {
         Pair::of(&self.states)
