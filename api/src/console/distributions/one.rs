@@ -4,23 +4,23 @@ use askama::Template;
 use axum::extract::{Path, RawQuery};
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use muniment_domain::id::InvestorId;
+use muniment_domain::id::{EntitlementId, InvestorId};
 use serde::Deserialize;
 
 use super::acts::{ACTS, HOLDER};
+use super::pages::Pages;
 use super::totals::{Part, parts, proof};
 use super::{Facts, PATH};
+use crate::code::Code;
 use crate::console::act::{self, OPERATORS, Thing};
 use crate::console::desk::Desk;
 use crate::console::form::Form;
 use crate::console::frame::Frame;
 use crate::console::list::{Asked, Listed};
-use crate::console::operations::About;
-use crate::console::pair::{Pair, States};
 use crate::console::record::{Facts as Card, Record, Section, fact};
 use crate::console::table::{Row, Table, amount, cell, short, state};
 use crate::console::{html, wording};
-use crate::http::error::Result;
+use crate::http::error::{Problem, Result};
 
 #[derive(Template)]
 #[template(path = "distribution.html")]
@@ -39,14 +39,14 @@ struct Full {
     memo: Option<String>,
     snapshot_sha256: Option<String>,
     entitlements_root: Option<String>,
-    problem: Option<Problem>,
+    problem: Option<Trouble>,
     approval: Option<Approval>,
     payout_token: Coin,
     funding_wallet: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Problem {
+struct Trouble {
     code: String,
     detail: Option<String>,
 }
@@ -63,21 +63,12 @@ struct Coin {
 }
 
 #[derive(Deserialize)]
-struct Operation {
-    id: String,
-    #[serde(flatten)]
-    states: States,
-    about: About,
-    needs_attention: bool,
-    tx_hash: Option<String>,
-}
-
-#[derive(Deserialize)]
 struct Entitlement {
     id: String,
     status: String,
     hold_reason: Option<String>,
     wallet_address: String,
+    payee_address: String,
     balance_at_record: String,
     gross_amount: String,
     net_amount: String,
@@ -85,6 +76,12 @@ struct Entitlement {
     withholding_rate: String,
     investor_id: Option<InvestorId>,
     holder: Option<Holder>,
+}
+
+/// An investor, whose name an auditor sees masked.
+#[derive(Deserialize)]
+struct Investor {
+    legal_name: String,
 }
 
 #[derive(Deserialize)]
@@ -112,14 +109,12 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
     };
     let path = format!("/v1/distributions/{id}/entitlements?limit=20&page={}{status}", asked.page());
     let holders: Listed<Entitlement> = desk.read(&path).await?;
-    let operations = match desk.person.is_staff() {
-        true => desk.read::<Listed<Operation>>(&format!("/blockchain/operations?subject_id={id}&limit=50")).await?.data,
-        false => Vec::new(),
+    let pages = match desk.person.is_staff() {
+        true => Some(Pages::read(&desk, &asked, &full.facts.id).await?),
+        false => None,
     };
-    let mut record = record_of(&desk, &full, &operations);
-    if desk.person.is_staff() {
-        record.sections.push(pages(&operations));
-    }
+    let mut record = record_of(&desk, &full, pages.as_ref());
+    record.sections.extend(pages.map(|pages| pages.section(&asked)));
     record.sections.push(entitled(&desk, &asked, &full, &holders));
     let frame = Frame::of(&desk, PATH, &record.name).await?;
     let (parts, proof) = (parts(&full.facts.totals), proof(&full.facts.totals));
@@ -142,13 +137,46 @@ pub async fn sheet(
     RawQuery(query): RawQuery,
 ) -> Result<Response> {
     let full: Full = desk.read(&format!("/v1/distributions/{id}")).await?;
-    act::sheet(&desk, &thing(&full), act::find(&[ACTS, HOLDER].concat(), &word)?, query.as_deref()).await
+    let thing = acted_on(&desk, &full, &word, Asked::read(PATH, query.as_deref()).text("of")).await?;
+    act::sheet(&desk, &thing, act::find(&[ACTS, HOLDER].concat(), &word)?, query.as_deref()).await
 }
 
 /// The act.
 pub async fn act(desk: Desk, Path((id, word)): Path<(String, String)>, form: Form) -> Result<Response> {
     let full: Full = desk.read(&format!("/v1/distributions/{id}")).await?;
-    act::carry_out(&desk, &form, &thing(&full), act::find(&[ACTS, HOLDER].concat(), &word)?).await
+    let thing = acted_on(&desk, &full, &word, form.text("of")).await?;
+    act::carry_out(&desk, &form, &thing, act::find(&[ACTS, HOLDER].concat(), &word)?).await
+}
+
+/// The distribution, with the holder if the act is about one.
+async fn acted_on(desk: &Desk, full: &Full, word: &str, of: &str) -> Result<Thing> {
+    let part = match HOLDER.iter().any(|act| act.word == word) {
+        true => holder(desk, full, of).await?,
+        false => Vec::new(),
+    };
+    Ok(Thing { part, ..thing(full) })
+}
+
+/// Who is decided about: name, wallet and amount.
+async fn holder(desk: &Desk, full: &Full, of: &str) -> Result<Vec<(&'static str, String)>> {
+    let none = || Problem::new(Code::NotFound, "There is no such holder in this distribution.");
+    let of = EntitlementId::from(of);
+    if !of.is_sound() {
+        return Err(none());
+    }
+    let path = format!("/v1/distributions/{}/entitlements?entitlement_id={of}", full.facts.id);
+    let one = desk.read::<Listed<Entitlement>>(&path).await?.data.pop().ok_or_else(none)?;
+    let name = match (one.holder.and_then(|holder| holder.display_name), one.investor_id) {
+        (Some(name), _) => name,
+        (None, Some(id)) => desk.read::<Investor>(&format!("/v1/investors/{id}")).await?.legal_name,
+        (None, None) => "not known".to_owned(),
+    };
+    let mut part = vec![("Holder", name), ("Wallet", one.wallet_address.clone())];
+    if one.payee_address != one.wallet_address {
+        part.push(("Paid to", one.payee_address));
+    }
+    part.push(("Net amount", format!("{} {}", wording::long_digits(&one.net_amount), full.facts.currency)));
+    Ok(part)
 }
 
 fn thing(full: &Full) -> Thing {
@@ -163,17 +191,13 @@ fn thing(full: &Full) -> Thing {
     }
 }
 
-fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
+fn record_of(desk: &Desk, full: &Full, pages: Option<&Pages>) -> Record {
     let facts = &full.facts;
     let gross = facts.total_amount.as_deref().unwrap_or(&facts.totals.gross);
     let holders = facts.holder_count.map(|count| format!(" to {}", wording::count(count, "holder", "holders")));
-    let needs = operations.iter().filter(|op| op.needs_attention).count();
-    let note = match (&full.problem, needs) {
-        (Some(problem), _) => Some(format!("{}: {}", problem.code, problem.detail.clone().unwrap_or_default())),
-        (None, 0) => None,
-        (None, 1) => Some("One page needs a person. The others go on by themselves.".to_owned()),
-        (None, many) => Some(format!("{many} pages need a person. The others go on by themselves.")),
-    };
+    let problem = full.problem.as_ref();
+    let problem = problem.map(|found| format!("{}: {}", found.code, found.detail.clone().unwrap_or_default()));
+    let note = problem.or_else(|| pages?.note());
     let hash = |text: &Option<String>| text.as_deref().map_or_else(|| cell("not yet"), short);
     let approval = full.approval.as_ref();
     let decided =
@@ -194,7 +218,7 @@ fn record_of(desk: &Desk, full: &Full, operations: &[Operation]) -> Record {
         links.push(("Report as CSV", format!("{PATH}/{}/report", facts.id)));
     }
     // Once money moves, its pages are what a person comes for.
-    let tables_first = !operations.is_empty();
+    let tables_first = pages.is_some_and(|pages| !pages.is_empty() || pages.needing > 0);
     if tables_first {
         links.insert(0, ("What can be done", "#acts".to_owned()));
     }
@@ -236,33 +260,6 @@ fn steps(status: &str) -> Vec<(String, &'static str)> {
         }
     };
     names.iter().enumerate().map(|(index, name)| ((*name).to_owned(), look(index))).collect()
-}
-
-fn pages(operations: &[Operation]) -> Section {
-    let row = |op: &Operation| Row {
-        id: op.id.clone(),
-        cells: vec![
-            cell(op.about.sentence()).two(wording::short_id(&op.id)).to(format!("/console/operations/{}", op.id)),
-            cell("").paired(Pair::of(&op.states)),
-            op.tx_hash.as_deref().map_or_else(|| cell("none final"), short),
-            match op.needs_attention {
-                true => cell("Needs a person").toned("person", "person").to(format!("/console/operations/{}", op.id)),
-                false => cell(""),
-            },
-        ],
-    };
-    Section {
-        id: "pages",
-        title: "Pages",
-        small: "each is one operation, with a fate of its own".to_owned(),
-        table: Table {
-            columns: &[("Page", ""), ("Ours and the chain", ""), ("Transaction", "hide-s"), ("", "")],
-            rows: operations.iter().map(row).collect(),
-            empty: ("No page is paid yet.", "Executing makes a page for each group of holders."),
-        },
-        pages: (None, None),
-        ..Section::default()
-    }
 }
 
 fn entitled(desk: &Desk, asked: &Asked, full: &Full, holders: &Listed<Entitlement>) -> Section {
