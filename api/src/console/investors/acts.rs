@@ -1,5 +1,7 @@
 //! What a reviewer and an operator can do about an investor.
 
+use muniment_domain::investor::Move;
+
 use crate::console::act::{Act, Touch};
 use crate::console::field::{EVIDENCE, Field, Kind, REASON, fixed, needed, optional};
 
@@ -19,31 +21,31 @@ const CAUSES: Kind = Kind::Choice(&[
     ("operator", "Decision of an operator"),
 ]);
 
-/// Every act, in the order of a review.
+/// Every act, in the order of a review. The domain says from which statuses a move of the identity check is possible.
 pub const ACTS: &[Act] = &[
     Act::post("start-review", "Start the review", DECISION, "Tells others that you look at it.")
-        .from(&["pending"])
+        .listed(Move::StartReview.as_str())
         .fields(&[fixed("decision", "start_review")])
         .said("The review has begun."),
     Act::post("approve", "Approve", DECISION, "The investor can subscribe, and verified wallets can be minted to.")
-        .from(&["pending", "in_review", "needs_information"])
+        .listed(Move::Approve.as_str())
         .fields(&[fixed("decision", "approve"), LEVEL, SCREENED, EVIDENCE, EXPIRES, RISK])
         .said("The identity is approved."),
     Act::post("ask", "Ask for more", DECISION, "The investor is asked for more papers, and sees the reason.")
-        .from(&["pending", "in_review"])
+        .listed(Move::NeedsInformation.as_str())
         .fields(&[fixed("decision", "needs_information"), CODE])
         .said("The investor was asked for more."),
     Act::post("reject", "Reject", DECISION, "The investor cannot subscribe, and sees the reason.")
-        .from(&["pending", "in_review", "needs_information"])
+        .listed(Move::Reject.as_str())
         .fields(&[fixed("decision", "reject"), CODE])
         .grave()
         .said("The identity is rejected."),
     Act::post("renew", "Renew", DECISION, "The approval is good for another term.")
-        .from(&["approved", "expired"])
+        .listed(Move::Renew.as_str())
         .fields(&[fixed("decision", "renew"), LEVEL, SCREENED, EVIDENCE, EXPIRES, RISK])
         .said("The approval is renewed."),
     Act::post("reset", "Let them begin again", DECISION, "The investor can hand in papers anew.")
-        .from(&["rejected"])
+        .listed(Move::Reset.as_str())
         .fields(&[fixed("decision", "reset")])
         .said("The investor can begin again."),
     Act::post(
@@ -77,7 +79,7 @@ pub const ACTS: &[Act] = &[
         "/v1/investors/{id}/suspend",
         "Stops every subscription and mint, and proposes to freeze the wallets.",
     )
-    .from(&["approved", "pending", "in_review", "needs_information", "expired", "rejected", "not_started"])
+    .listed(Move::Suspend.as_str())
     .fields(&[
         needed("reason_code", "Cause", CAUSES),
         optional("evidence_sha256", "SHA-256 of the evidence", Kind::Line),
@@ -85,7 +87,7 @@ pub const ACTS: &[Act] = &[
     .grave()
     .said("The investor is suspended. Freezes are proposed below."),
     Act::post("reinstate", "Reinstate", "/v1/investors/{id}/reinstate", "Ends the suspension.")
-        .from(&["suspended"])
+        .listed(Move::Reinstate.as_str())
         .touching(Touch::Two)
         .fields(&[REASON, EVIDENCE, optional("screening", "Sanctions screening", SCREENING)]),
     Act::post(

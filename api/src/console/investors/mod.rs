@@ -8,6 +8,7 @@ pub use one::{act, page as one, review, sheet};
 use axum::extract::RawQuery;
 use axum::response::Response;
 use chrono::{DateTime, Utc};
+use muniment_domain::investor::Status;
 use serde::Deserialize;
 
 use crate::console::act::OPERATORS;
@@ -46,11 +47,12 @@ struct Facts {
     accreditation: Accreditation,
     created_at: DateTime<Utc>,
     erased_at: Option<DateTime<Utc>>,
+    version: i64,
 }
 
 #[derive(Deserialize)]
 struct Identity {
-    status: String,
+    status: Status,
     level: Option<String>,
     reason_code: Option<String>,
     submitted_at: Option<DateTime<Utc>>,
@@ -119,7 +121,7 @@ fn row(facts: &Facts, now: DateTime<Utc>) -> Row {
         facts.country,
         wording::short_id(&facts.id)
     ));
-    let identity = state(&facts.kyc.status);
+    let identity = state(facts.kyc.status.as_str());
     Row {
         id: facts.id.clone(),
         cells: vec![

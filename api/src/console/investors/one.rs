@@ -9,14 +9,18 @@ use serde_json::Value;
 
 use super::acts::ACTS;
 use super::{Facts, PATH};
-use crate::console::act::{self, OPERATORS, Thing};
+use crate::console::act::{self, OPERATORS, Offer, Thing};
 use crate::console::desk::Desk;
 use crate::console::form::Form;
+use crate::console::list::Asked;
 use crate::console::names::Names;
 use crate::console::record::{self, Facts as Card, Record, Section, fact};
 use crate::console::table::{Cell, Row, Table, cell, short, state};
 use crate::console::wording;
 use crate::http::error::Result;
+
+/// The parameter with the version that a page showed.
+const VERSION: &str = "version";
 
 /// The record of an investor.
 #[derive(Deserialize)]
@@ -89,8 +93,9 @@ pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
 
 /// The same with the papers. The API asks for a fresh proof of identity, and notes the look.
 pub async fn review(desk: Desk, Path(id): Path<String>) -> Result<Response> {
-    let review: Review = desk.read(&format!("/v1/investors/{id}/kyc")).await?;
+    // The version first: papers that come in between are then shown, and a decision on older ones is refused.
     let full: Full = desk.read(&format!("/v1/investors/{id}")).await?;
+    let review: Review = desk.read(&format!("/v1/investors/{id}/kyc")).await?;
     let mut record = record_of(&desk, &full).await?;
     record.forms.clear();
     for case in review.cases.iter().rev() {
@@ -115,13 +120,24 @@ pub async fn sheet(
     RawQuery(query): RawQuery,
 ) -> Result<Response> {
     let full: Full = desk.read(&format!("/v1/investors/{id}")).await?;
-    act::sheet(&desk, &thing(&full), act::find(ACTS, &word)?, query.as_deref()).await
+    // Of the page on which the person decided to act: what came after it was not read.
+    let seen = Asked::read(PATH, query.as_deref()).text(VERSION).parse().unwrap_or(full.facts.version);
+    let thing = Thing { version: Some(seen), ..thing(&full) };
+    act::sheet(&desk, &thing, act::find(ACTS, &word)?, query.as_deref()).await
 }
 
 /// The act.
 pub async fn act(desk: Desk, Path((id, word)): Path<(String, String)>, form: Form) -> Result<Response> {
     let full: Full = desk.read(&format!("/v1/investors/{id}")).await?;
     act::carry_out(&desk, &form, &thing(&full), act::find(ACTS, &word)?).await
+}
+
+fn offers(desk: &Desk, full: &Full) -> Vec<Offer> {
+    let mut offers = act::offers(desk, ACTS, &thing(full));
+    for href in offers.iter_mut().filter_map(|offer| offer.href.as_mut()) {
+        *href = format!("{href}?{VERSION}={}", full.facts.version);
+    }
+    offers
 }
 
 fn thing(full: &Full) -> Thing {
@@ -131,7 +147,9 @@ fn thing(full: &Full) -> Thing {
         id: full.facts.id.clone(),
         at: format!("{PATH}/{}", full.facts.id),
         name: full.facts.legal_name.clone(),
-        status: full.facts.kyc.status.clone(),
+        status: full.facts.kyc.status.to_string(),
+        allowed: full.facts.kyc.status.moves().iter().map(ToString::to_string).collect(),
+        version: Some(full.facts.version),
         ..Thing::default()
     }
 }
@@ -142,7 +160,7 @@ async fn record_of(desk: &Desk, full: &Full) -> Result<Record> {
     let when = |at: Option<DateTime<Utc>>| cell(at.map_or_else(|| "never".to_owned(), wording::moment));
     let words = |text: &Option<String>| cell(text.clone().unwrap_or_else(|| "none".to_owned()));
     let identity = vec![
-        fact("Status", state(&facts.kyc.status)),
+        fact("Status", state(facts.kyc.status.as_str())),
         fact("Level", cell(facts.kyc.level.as_deref().map_or_else(|| "none".to_owned(), wording::word))),
         fact("Reason", words(&facts.kyc.reason_code)),
         fact("Handed in", when(facts.kyc.submitted_at)),
@@ -176,12 +194,12 @@ async fn record_of(desk: &Desk, full: &Full) -> Result<Record> {
         above: ("Investors", PATH.to_owned()),
         name: facts.legal_name.clone(),
         rest: format!("from {}", facts.country),
-        state: Some(state(&facts.kyc.status)),
+        state: Some(state(facts.kyc.status.as_str())),
         sub: format!("{} · since {}", wording::word(&facts.kind), wording::moment(facts.created_at)),
         forms,
         is_quiet: true,
         facts: vec![card("Identity", identity), card("Person", person)],
-        offers: act::offers(desk, ACTS, &thing(full)),
+        offers: offers(desk, full),
         sections: vec![proposals(full), wallets(full), decisions(full, &names)].into_iter().flatten().collect(),
         ..Record::default()
     })
