@@ -163,17 +163,30 @@ pub async fn place() -> Response {
     crate::console::desk::away(PATH)
 }
 
+/// The key with this id. The API shows keys in their list only, newest first.
+async fn find(desk: &Desk, id: &str) -> Result<Key> {
+    let mut page = 1;
+    loop {
+        let listed: Listed<Key> = desk.read(&format!("/v1/api-keys?limit=100&page={page}")).await?;
+        if listed.data.is_empty() {
+            return Err(Problem::new(Code::NotFound, format!("There is no key {id}.")));
+        }
+        if let Some(key) = listed.data.into_iter().find(|key| key.id == id) {
+            return Ok(key);
+        }
+        page += 1;
+    }
+}
+
 async fn thing(desk: &Desk, id: &str) -> Result<Thing> {
-    let listed: Listed<Key> = desk.read("/v1/api-keys?limit=100").await?;
-    let none = || Problem::new(Code::NotFound, format!("There is no key {id}."));
-    let key = listed.data.iter().find(|key| key.id == id).ok_or_else(none)?;
+    let key = find(desk, id).await?;
     Ok(Thing {
         nav: PATH,
         above: "API keys",
         id: key.id.clone(),
         at: format!("{PATH}/{}", key.id),
         name: key.name.clone(),
-        status: status(key, desk.now()).to_owned(),
+        status: status(&key, desk.now()).to_owned(),
         ..Thing::default()
     })
 }
