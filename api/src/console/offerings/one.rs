@@ -131,7 +131,7 @@ pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery)
     let listed: Listed<Subscription> = desk.read(&format!("/v1/offerings/{id}/subscriptions?limit=20{after}")).await?;
     let holders: Holders = desk.read(&format!("/v1/offerings/{id}/holders?limit=20&page={}", asked.page())).await?;
     let mut record = record_of(&desk, &full);
-    record.sections = vec![subscriptions(&asked, &listed), cap_table(&asked, &holders, &full, &desk)];
+    record.sections = vec![subscriptions(&asked, &listed, &desk), cap_table(&asked, &holders, &full, &desk)];
     record::page(&desk, PATH, record).await
 }
 
@@ -236,7 +236,9 @@ fn address(full: &Full) -> Cell {
     }
 }
 
-fn subscriptions(asked: &Asked, listed: &Listed<Subscription>) -> Section {
+fn subscriptions(asked: &Asked, listed: &Listed<Subscription>, desk: &Desk) -> Section {
+    // An issuer reads neither investors nor operations.
+    let is_staff = desk.is_one_of(STAFF);
     let row = |one: &Subscription| {
         let missing: Vec<_> = one.gates.iter().filter(|gate| !gate.satisfied).map(|gate| gate.code.as_str()).collect();
         let gates = match (one.status.as_str(), missing.is_empty()) {
@@ -248,14 +250,15 @@ fn subscriptions(asked: &Asked, listed: &Listed<Subscription>) -> Section {
         };
         let status = state(&one.status);
         let status = match &one.mint.operation_id {
-            Some(id) => status.to(format!("/console/operations/{id}")),
-            None => status,
+            Some(id) if is_staff => status.to(format!("/console/operations/{id}")),
+            _ => status,
         };
+        let investor = short(&one.investor_id);
         Row {
             id: one.id.clone(),
             cells: vec![
                 short(&one.id).two(wording::moment(one.created_at)),
-                short(&one.investor_id).to(format!("/console/investors/{}", one.investor_id)),
+                if is_staff { investor.to(format!("/console/investors/{}", one.investor_id)) } else { investor },
                 amount(&one.amount).two(one.currency.clone()),
                 status,
                 gates,
@@ -285,13 +288,13 @@ fn subscriptions(asked: &Asked, listed: &Listed<Subscription>) -> Section {
 }
 
 fn cap_table(asked: &Asked, holders: &Holders, full: &Full, desk: &Desk) -> Section {
-    let acts = desk.is_one_of(OPERATORS);
+    let (acts, is_staff) = (desk.is_one_of(OPERATORS), desk.is_one_of(STAFF));
     let row = |one: &Holder| {
         let name = one.display_name.clone().unwrap_or_else(|| "Nobody we know".to_owned());
         let named = cell(name).two(one.country.clone().unwrap_or_default());
         let named = match &one.investor_id {
-            Some(id) => named.to(format!("/console/investors/{id}")),
-            None => named,
+            Some(id) if is_staff => named.to(format!("/console/investors/{id}")),
+            _ => named,
         };
         let verb = if one.frozen { "unfreeze" } else { "freeze" };
         let status = if one.frozen { cell("Frozen").toned("failed", "lock") } else { cell("") };
