@@ -2,8 +2,16 @@
 
 mod account;
 mod acts;
+mod decisions;
+mod distributions;
+mod investors;
+mod keys;
+mod offerings;
 mod overview;
 mod pages;
+mod previews;
+mod refusals;
 mod scans;
 mod session;
+mod times;
 pub mod visitor;

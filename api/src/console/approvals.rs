@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 use crate::console::desk::Desk;
 use crate::console::form::Form;
 use crate::console::frame::Frame;
+use crate::console::list::{Asked, ROWS};
 use crate::console::names::Names;
 use crate::console::simulation::{Refusal, Simulation};
 use crate::console::{html, wording};
@@ -22,16 +23,17 @@ use crate::http::error::Result;
 /// The address of this page.
 pub const PATH: &str = "/console/approvals";
 const DECIDERS: &[Role] = &[Role::Operator, Role::Admin];
-const ROWS: usize = 50;
+/// The tab of those that do not wait.
+const DECIDED: &str = "decided";
+const WAITING: &str = "pending";
+const FINAL: &str = "approved,executed,execution_failed,rejected,expired,cancelled";
+const UNEXECUTED: &str = "Approved, but it could not be executed any more. Nothing runs.";
 
 #[derive(Template)]
 #[template(path = "approvals.html")]
 struct Page {
     frame: Frame,
-    list: Vec<Short>,
-    total: i64,
-    /// Whether the list shows pending approvals, and not decided ones.
-    waiting: bool,
+    listed: Shown,
     open: Option<Full>,
     /// What the open one would do now, or why that is not known. None if it does not wait.
     simulation: Option<std::result::Result<Simulation, String>>,
@@ -40,6 +42,17 @@ struct Page {
     now: DateTime<Utc>,
     key: String,
     names: Names,
+}
+
+/// One page of the list.
+struct Shown {
+    rows: Vec<Short>,
+    total: i64,
+    /// Whether it shows pending approvals, and not decided ones.
+    waiting: bool,
+    pages: (Option<String>, Option<String>),
+    /// The query of this page, which an approval beside the list keeps.
+    query: String,
 }
 
 #[derive(Deserialize)]
@@ -65,12 +78,20 @@ struct Short {
     checker: Option<String>,
     decision_reason: Option<String>,
     operation_id: Option<OperationId>,
+    error: Option<Trouble>,
     payload_sha256: String,
     created_at: DateTime<Utc>,
     decided_at: Option<DateTime<Utc>>,
     expires_at: DateTime<Utc>,
     alone_from: Option<DateTime<Utc>>,
     version: i64,
+}
+
+/// Why an approved action could not be executed.
+#[derive(Deserialize)]
+struct Trouble {
+    code: String,
+    detail: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -89,26 +110,54 @@ struct Outlook {
 
 /// The list, with the first approval open.
 pub async fn list(desk: Desk, RawQuery(query): RawQuery) -> Result<Response> {
-    let waiting = query.as_deref() != Some("decided");
-    let (list, total) = read(&desk, waiting).await?;
-    let first = list.first().filter(|_| waiting).map(|first| first.id.clone());
-    shown(desk, list, total, waiting, first).await
+    let listed = read(&desk, query.as_deref()).await?;
+    let first = listed.rows.first().filter(|_| listed.waiting).map(|first| first.id.clone());
+    shown(desk, listed, first).await
 }
 
 /// One approval beside the list.
-pub async fn page(desk: Desk, Path(id): Path<String>) -> Result<Response> {
-    let (list, total) = read(&desk, true).await?;
-    shown(desk, list, total, true, Some(id)).await
+pub async fn page(desk: Desk, Path(id): Path<String>, RawQuery(query): RawQuery) -> Result<Response> {
+    let listed = read(&desk, query.as_deref()).await?;
+    shown(desk, listed, Some(id)).await
 }
 
-async fn read(desk: &Desk, waiting: bool) -> Result<(Vec<Short>, i64)> {
-    let statuses = if waiting { "pending" } else { "approved,executed,execution_failed,rejected,expired,cancelled" };
-    let path = format!("/v1/approvals?limit={ROWS}&status={statuses}");
-    let listed: Listed = desk.read(&path).await?;
+async fn read(desk: &Desk, query: Option<&str>) -> Result<Shown> {
+    let asked = Asked::read(PATH, query);
+    let (waiting, page) = (asked.text("status") != DECIDED, asked.page());
+    let (rows, total) = match waiting {
+        true => oldest(desk, page).await?,
+        false => newest(desk, FINAL, page).await?,
+    };
+    let number = if page > 1 { page.to_string() } else { String::new() };
+    let query = asked.with("page", &number).split_off(PATH.len());
+    Ok(Shown { rows, total, waiting, pages: asked.around_if(page * ROWS < total), query })
+}
+
+/// A page as the API lists it, and the number of all.
+async fn newest(desk: &Desk, statuses: &str, page: i64) -> Result<(Vec<Short>, i64)> {
+    let listed: Listed = desk.read(&format!("/v1/approvals?limit={ROWS}&page={page}&status={statuses}")).await?;
     Ok((listed.data, listed.pagination.total))
 }
 
-async fn shown(desk: Desk, list: Vec<Short>, total: i64, waiting: bool, id: Option<String>) -> Result<Response> {
+/// A page of what waits, and the number of all: what was asked for first, and so expires first, leads. The API lists it last.
+async fn oldest(desk: &Desk, page: i64) -> Result<(Vec<Short>, i64)> {
+    let (mut rows, total) = newest(desk, WAITING, 1).await?;
+    let (from, to) = ((total - page * ROWS).max(0), total - (page - 1) * ROWS);
+    let first = from / ROWS + 1;
+    if first > 1 {
+        (rows, _) = newest(desk, WAITING, first).await?;
+    }
+    // A page from the end lies on two of the API, unless it is the last.
+    if to > first * ROWS {
+        rows.extend(newest(desk, WAITING, first + 1).await?.0);
+    }
+    let count = |number: i64| usize::try_from(number).unwrap_or_default();
+    let mut rows: Vec<_> = rows.into_iter().skip(count(from % ROWS)).take(count(to - from)).collect();
+    rows.reverse();
+    Ok((rows, total))
+}
+
+async fn shown(desk: Desk, listed: Shown, id: Option<String>) -> Result<Response> {
     let open: Option<Full> = match id {
         Some(id) => Some(desk.read(&format!("/v1/approvals/{id}")).await?),
         None => None,
@@ -118,12 +167,12 @@ async fn shown(desk: Desk, list: Vec<Short>, total: i64, waiting: bool, id: Opti
         Some(open) => Some(Simulation::of(&desk, &open.short.id).await),
         None => None,
     };
-    let seen = list.iter().chain(open.as_ref().map(|open| &open.short));
+    let seen = listed.rows.iter().chain(open.as_ref().map(|open| &open.short));
     let people: Vec<&str> = seen.flat_map(|one| [Some(&*one.maker), one.checker.as_deref()]).flatten().collect();
     let names = Names::of(&desk, people).await?;
     let frame = Frame::of(&desk, PATH, "Approvals").await?;
     let (me, acts, now, key) = (desk.person.0.user_id.clone(), desk.is_one_of(DECIDERS), desk.now(), desk.key());
-    Ok(html::page(StatusCode::OK, &Page { frame, list, total, waiting, open, simulation, me, acts, now, key, names }))
+    Ok(html::page(StatusCode::OK, &Page { frame, listed, open, simulation, me, acts, now, key, names }))
 }
 
 /// The decision. It names the version and the hash that the person saw.
@@ -135,7 +184,11 @@ pub async fn decide(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Re
     };
     let version = format!("\"v{}\"", form.text("version"));
     let path = format!("/v1/approvals/{id}/{verb}");
-    desk.change(Method::POST, &path, &form, &body, &[("if-match", &version)]).await?;
+    let reply = desk.change(Method::POST, &path, &form, &body, &[("if-match", &version)]).await?;
+    // A yes to what the rules refuse by now is an answer as well, and runs nothing.
+    if approves && !matches!(reply.body["status"].as_str(), Some("approved" | "executed")) {
+        return Ok(desk.warned(&format!("{PATH}/{id}"), UNEXECUTED));
+    }
     Ok(desk.done(PATH, said))
 }
 

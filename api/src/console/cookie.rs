@@ -12,6 +12,17 @@ use crate::http::error::Result;
 
 const SESSION: &str = "muniment_console";
 const SAID: &str = "muniment_said";
+/// The beginning of a stored warning. No sentence begins with it.
+const WARNING: char = '!';
+
+/// What the next page says.
+#[derive(Clone)]
+pub struct Said {
+    /// The sentence.
+    pub text: String,
+    /// Whether it tells of something that a person did not want.
+    pub is_warning: bool,
+}
 
 /// The person whose session the cookie names; none if there is no live one. The cookie is signed, so that an id alone opens nothing.
 pub async fn person(app: &App, headers: &HeaderMap) -> Result<Option<Principal>> {
@@ -39,10 +50,14 @@ pub fn end(app: &App) -> HeaderValue {
 }
 
 /// What the next page says.
-pub fn said(app: &App, headers: &HeaderMap) -> Option<String> {
+pub fn said(app: &App, headers: &HeaderMap) -> Option<Said> {
     let (text, code) = value(headers, SAID)?.split_once('.')?;
-    let sound = app.auth.secrets.is_text_mac(code, SAID, &[text.as_bytes()]);
-    sound.then(|| String::from_utf8(BASE64.decode(text).ok()?).ok())?
+    if !app.auth.secrets.is_text_mac(code, SAID, &[text.as_bytes()]) {
+        return None;
+    }
+    let text = String::from_utf8(BASE64.decode(text).ok()?).ok()?;
+    let warning = text.strip_prefix(WARNING).map(str::to_owned);
+    Some(Said { is_warning: warning.is_some(), text: warning.unwrap_or(text) })
 }
 
 /// The header that lets the next page say something.
@@ -50,6 +65,11 @@ pub fn say(app: &App, text: &str) -> HeaderValue {
     let text = BASE64.encode(text);
     let code = app.auth.secrets.text_mac(SAID, &[text.as_bytes()]);
     set(app, SAID, &format!("{text}.{code}"), "; Max-Age=60")
+}
+
+/// The header that lets the next page warn.
+pub fn warn(app: &App, text: &str) -> HeaderValue {
+    say(app, &format!("{WARNING}{text}"))
 }
 
 /// The header that forgets it.

@@ -15,7 +15,7 @@ use crate::access::principal::Principal;
 use crate::account::refresh;
 use crate::console::answers::Answers;
 use crate::console::call::{Call, Caller, Reply};
-use crate::console::cookie;
+use crate::console::cookie::{self, Said};
 use crate::console::form::{Form, KEY};
 use crate::console::state::Console;
 use crate::http::error::{Problem, Result};
@@ -35,7 +35,7 @@ pub struct Desk {
     /// The path and query of the page.
     pub at: String,
     /// The message about the act that led to this page.
-    pub said: Option<String>,
+    pub said: Option<Said>,
     /// What a page that changes nothing has read. None where something may change meanwhile, even who the person is.
     answers: Option<Answers>,
     caller: Caller,
@@ -144,6 +144,13 @@ impl Desk {
     pub fn done(&self, path: &str, said: &str) -> Response {
         let mut response = away(path);
         response.headers_mut().append(header::SET_COOKIE, cookie::say(&self.console.app, said));
+        response
+    }
+
+    /// Redirects to a page that warns: what was wanted did not come about.
+    pub fn warned(&self, path: &str, said: &str) -> Response {
+        let mut response = away(path);
+        response.headers_mut().append(header::SET_COOKIE, cookie::warn(&self.console.app, said));
         response
     }
 }

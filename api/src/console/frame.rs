@@ -6,9 +6,10 @@ use serde::Deserialize;
 
 use crate::app::App;
 use crate::console::asset::{ADDRESSES, Addresses};
+use crate::console::cookie::Said;
 use crate::console::desk::Desk;
-use crate::console::nav::{DISABLED_ENDPOINTS, ENTRIES, EVERYBODY, Entry, REVIEWS};
-use crate::console::wording;
+use crate::console::nav::{ENTRIES, EVERYBODY, Entry, REVIEWS};
+use crate::console::{silenced, wording};
 use crate::http::error::Result;
 
 /// The frame of a page.
@@ -34,7 +35,7 @@ pub struct Frame {
     /// The token of its forms.
     pub csrf: String,
     /// The message about the act that led to this page.
-    pub said: Option<String>,
+    pub said: Option<Said>,
 }
 
 /// An entry of the navigation.
@@ -177,8 +178,8 @@ async fn count(desk: &Desk, path: &str) -> Result<i64> {
             Ok(waiting.pagination.total)
         }
         "/console/webhooks" => {
-            let disabled: Counted = desk.read(DISABLED_ENDPOINTS).await?;
-            Ok(disabled.pagination.total)
+            let silenced = silenced::endpoints(desk).await?;
+            Ok(i64::try_from(silenced.len()).unwrap_or(i64::MAX))
         }
         _ => Ok(0),
     }

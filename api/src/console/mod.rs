@@ -36,6 +36,7 @@ mod record;
 mod settings;
 mod sign_in;
 mod signers;
+mod silenced;
 mod simulation;
 mod state;
 mod table;

@@ -29,9 +29,6 @@ pub const EVERYBODY: &[Role] = &[Role::Issuer, Role::Operator, Role::Admin, Role
 /// The statuses of an identity check that a reviewer decides on next.
 pub const REVIEWS: &str = "pending,in_review";
 
-/// Webhook endpoints that get no events. The overview names the first of them.
-pub const DISABLED_ENDPOINTS: &str = "/v1/webhooks/endpoints?status=disabled&limit=3";
-
 /// Those who see API keys.
 const KEEPERS: &[Role] = &[Role::Issuer, Role::Admin, Role::Auditor];
 
