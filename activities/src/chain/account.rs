@@ -33,6 +33,13 @@ pub struct Counts {
     pub agreed: Option<u64>,
 }
 
+impl Counts {
+    /// The quorum's, or else the highest: a lane that stops without need is better than one that signs used nonces.
+    pub fn believed(self) -> u64 {
+        self.agreed.unwrap_or(self.highest)
+    }
+}
+
 impl Chain {
     /// The next nonce of the address at that height, as one endpoint has it.
     pub async fn transaction_count(&self, address: Address, tag: Tag) -> Result<u64, Fault> {

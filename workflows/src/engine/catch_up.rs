@@ -107,13 +107,11 @@ async fn key_uses(engine: &Engine, network: &Network, cursor: &Cursor, to: u64) 
     let mut all = Vec::new();
     for lane in lanes::of_chain(&mut tx, cursor.chain_id).await? {
         let open = attempt::open_of_lane(&mut tx, &lane.id).await?;
-        all.push(KeyUse { lane, open, count: 0, agreed: None });
+        all.push(KeyUse { lane, open, count: 0 });
     }
     drop(tx);
     for one in &mut all {
-        let agreed = network.chain.transaction_counts(one.lane.signer.0, Tag::Number(to)).await?.agreed;
-        one.count = agreed.ok_or_else(|| Fault::Incomplete("fewer transaction counts than the quorum".to_owned()))?;
-        one.agreed = agreed;
+        one.count = network.chain.transaction_counts(one.lane.signer.0, Tag::Number(to)).await?.believed();
     }
     Ok(all)
 }

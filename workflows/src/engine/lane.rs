@@ -12,13 +12,12 @@ use serde_json::json;
 use crate::engine::{Engine, Network};
 
 /// Compares the chain's transaction count with the lane's next nonce. A higher count means a restored database, or a key in other hands.
-/// Without the quorum's count it is compared later.
 pub async fn check(engine: &Engine, network: &Network, lane_id: &LaneId) -> Result<()> {
     let mut tx = engine.db.read().await?;
     let lane = lane::find(&mut tx, lane_id).await?;
     drop(tx);
-    let counts = network.chain.transaction_counts(lane.signer.0, Tag::Latest).await;
-    let Some(count) = counts.ok().and_then(|counts| counts.agreed) else { return Ok(()) };
+    let Ok(counts) = network.chain.transaction_counts(lane.signer.0, Tag::Latest).await else { return Ok(()) };
+    let count = counts.believed();
     if count.cast_signed() <= lane.next_nonce || lane.mode == Mode::Quarantined {
         return Ok(());
     }

@@ -30,8 +30,8 @@ pub struct Network {
     pub chain: Chain,
     /// The keys. Each has its own lane.
     pub signers: BTreeMap<Address, Signer>,
-    /// Whether each key was counted by the quorum, so that it has its lane.
-    pub keys_counted: AtomicBool,
+    /// Whether each key has its lane.
+    pub has_lanes: AtomicBool,
     /// The commits that its moves share.
     pub commits: Commits,
     /// Notified after a send, so that the follower reads at once.
@@ -128,7 +128,7 @@ impl Network {
         Self {
             chain,
             signers,
-            keys_counted: AtomicBool::new(false),
+            has_lanes: AtomicBool::new(false),
             commits: Commits::default(),
             sent: Notify::new(),
             followed_here: AtomicBool::new(false),

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use alloy_primitives::Address;
+use muniment_activities::chain::account::Counts;
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::config::ConfigError;
 use muniment_activities::fault::{Fault, FaultClass};
@@ -12,6 +13,7 @@ use muniment_activities::signer::Signer;
 use muniment_activities::token::factory;
 use muniment_domain::contract::Kind;
 use muniment_domain::db::{Db, Tx};
+use muniment_domain::lane::Lane;
 use muniment_domain::lease::{self, Holder};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, chain, contract, lane as lanes, migrate, payout_token as coins};
@@ -104,12 +106,9 @@ impl Engine {
         let fault = |fault| StartError::Chain { chain_id, fault };
         let contact = network.chain.check_endpoints().await.map_err(fault)?;
         let heads = network.chain.heads().await.map_err(fault)?;
-        let counts = counts(network).await.map_err(fault)?;
-        if counts.len() < network.signers.len() {
-            tracing::warn!(
-                chain.id = chain_id,
-                "too few endpoints count the keys' transactions; a new lane begins when the quorum does"
-            );
+        let mut counts = Vec::new();
+        for address in network.signers.keys() {
+            counts.push((*address, network.chain.transaction_counts(*address, Tag::Latest).await.map_err(fault)?));
         }
         let implementation = implementation(network).await.map_err(fault)?;
         let payout_tokens = payout_token::configured(network).await?;
@@ -135,7 +134,16 @@ impl Engine {
             });
         }
         // Before the first move of this process, so that no wake signs before the key is checked.
-        begin_lanes(&mut tx, chain_id, &counts).await?;
+        let mut has_lanes = true;
+        for (address, counts) in counts {
+            match meet_key(&mut tx, chain_id, address, counts).await? {
+                Some(lane) => lane::quarantine_if_ahead(&mut tx, &lane, counts.believed()).await?,
+                None => {
+                    has_lanes = false;
+                    tracing::warn!(chain.id = chain_id, lane.signer = %address, "a new lane begins when the quorum shows the key's nonce");
+                }
+            }
+        }
         let config = &network.chain.config;
         for (address, kind) in [
             (config.factory, Kind::Factory),
@@ -154,44 +162,49 @@ impl Engine {
         }
         chain::set_gas_cap(&mut tx, chain_id, network.chain.config.gas_cap.cast_signed()).await?;
         tx.commit(Point::Contact).await?;
-        network.keys_counted.store(counts.len() == network.signers.len(), Ordering::Relaxed);
+        network.has_lanes.store(has_lanes, Ordering::Relaxed);
         Ok(())
     }
 
     /// Begins the lanes of the keys that the first contact could not count, as soon as the quorum can.
-    pub async fn count_keys(&self, network: &Network) -> Result<(), Error> {
+    pub async fn begin_missing_lanes(&self, network: &Network) -> Result<(), Error> {
         let chain_id = network.id();
-        if network.keys_counted.load(Ordering::Relaxed)
-            || chain::find(&mut self.db.read().await?, chain_id).await?.is_none()
-        {
+        if network.has_lanes.load(Ordering::Relaxed) {
             return Ok(());
         }
-        let Ok(counts) = counts(network).await else { return Ok(()) };
-        let mut tx = self.db.begin().await?;
-        begin_lanes(&mut tx, chain_id, &counts).await?;
-        queue::release(&mut tx, chain_id, NO_SIGNER).await?;
-        tx.commit(Point::Contact).await?;
-        network.keys_counted.store(counts.len() == network.signers.len(), Ordering::Relaxed);
+        let mut tx = self.db.read().await?;
+        if chain::find(&mut tx, chain_id).await?.is_none() {
+            return Ok(());
+        }
+        let known = lanes::of_chain(&mut tx, chain_id).await?;
+        drop(tx);
+        let missing = network.signers.keys().filter(|address| known.iter().all(|lane| lane.signer.0 != **address));
+        let (mut agreed, mut has_lanes) = (Vec::new(), true);
+        for address in missing {
+            match network.chain.transaction_counts(*address, Tag::Latest).await {
+                Ok(counts) if counts.agreed.is_some() => agreed.push((*address, counts)),
+                _ => has_lanes = false,
+            }
+        }
+        if !agreed.is_empty() {
+            let mut tx = self.db.begin().await?;
+            for (address, counts) in agreed {
+                meet_key(&mut tx, chain_id, address, counts).await?;
+            }
+            queue::release(&mut tx, chain_id, NO_SIGNER).await?;
+            tx.commit(Point::Contact).await?;
+        }
+        network.has_lanes.store(has_lanes, Ordering::Relaxed);
         Ok(())
     }
 }
 
-/// The transaction counts of this process's keys, as far as the quorum shows them.
-async fn counts(network: &Network) -> Result<Vec<(Address, u64)>, Fault> {
-    let mut counts = Vec::new();
-    for address in network.signers.keys() {
-        let agreed = network.chain.transaction_counts(*address, Tag::Latest).await?.agreed;
-        counts.extend(agreed.map(|count| (*address, count)));
+/// The lane of a key. A new one begins at the nonce that the quorum shows: one endpoint alone could begin it with a gap.
+async fn meet_key(tx: &mut Tx, chain_id: i64, address: Address, counts: Counts) -> Result<Option<Lane>, Error> {
+    if let Some(agreed) = counts.agreed {
+        return Ok(Some(lanes::ensure(tx, chain_id, address, agreed.cast_signed()).await?));
     }
-    Ok(counts)
-}
-
-async fn begin_lanes(tx: &mut Tx, chain_id: i64, counts: &[(Address, u64)]) -> Result<(), Error> {
-    for (address, count) in counts {
-        let lane = lanes::ensure(tx, chain_id, *address, count.cast_signed()).await?;
-        lane::quarantine_if_ahead(tx, &lane, *count).await?;
-    }
-    Ok(())
+    Ok(lanes::of_chain(tx, chain_id).await?.into_iter().find(|lane| lane.signer.0 == address))
 }
 
 /// The implementation that every token of the configured factory clones. None if the address is not a factory, which `doctor` reports.

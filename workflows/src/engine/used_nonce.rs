@@ -35,11 +35,8 @@ pub struct KeyUse {
     pub lane: Lane,
     /// Its attempts without a known outcome.
     pub open: Vec<Attempt>,
-    /// The key's transaction count at the block: the quorum's, or else the highest that an endpoint shows. Then only what explains it is
-    /// believed.
+    /// The key's transaction count at the block.
     pub count: u64,
-    /// The count that the quorum shows there.
-    pub agreed: Option<u64>,
 }
 
 /// Finds what used the nonces of lanes whose final count passed a nonce that is still open. Called with the newest final count that was
@@ -91,13 +88,12 @@ async fn open_use(tx: &mut Tx, lane_id: &LaneId) -> Result<KeyUse> {
         step::signed_of_lane(tx, lane_id).await?.iter().map(|step| step.nonce).collect();
     let mut open = attempt::open_of_lane(tx, lane_id).await?;
     open.retain(|a| signed.contains(&Some(a.nonce)) && !proved.iter().any(|proof| proof.nonce == a.nonce));
-    Ok(KeyUse { lane, open, count: 0, agreed: None })
+    Ok(KeyUse { lane, open, count: 0 })
 }
 
 async fn explain_lane(engine: &Engine, network: &Network, cursor: &Cursor, mut one: KeyUse) -> Result<(), Walk> {
     let last = cursor.final_number.cast_unsigned();
-    let counts = network.chain.transaction_counts(one.lane.signer.0, Tag::Number(last)).await?;
-    (one.count, one.agreed) = (counts.agreed.unwrap_or(counts.highest), counts.agreed);
+    one.count = network.chain.transaction_counts(one.lane.signer.0, Tag::Number(last)).await?.believed();
     one.open.retain(|a| a.nonce.cast_unsigned() < one.count);
     let ahead = one.lane.mode != Mode::Quarantined && one.count > one.lane.next_nonce.cast_unsigned();
     let Some(lowest) = one.open.iter().map(|a| a.nonce).min().or(ahead.then_some(one.lane.next_nonce)) else {
@@ -154,10 +150,8 @@ pub async fn record(
         lane::note_foreign(tx, proof).await?;
     }
     for one in uses {
-        if let Some(count) = one.agreed {
-            let now = lanes::find(tx, &one.lane.id).await?;
-            lane::quarantine_if_ahead(tx, &now, count).await?;
-        }
+        let now = lanes::find(tx, &one.lane.id).await?;
+        lane::quarantine_if_ahead(tx, &now, one.count).await?;
     }
     Ok(())
 }

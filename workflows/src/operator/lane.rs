@@ -3,7 +3,6 @@
 use alloy_primitives::Address;
 use muniment_activities::chain::Tag;
 use muniment_activities::contract::operation::highest_operation_number;
-use muniment_activities::fault::Fault;
 use muniment_domain::db::Tx;
 use muniment_domain::id::LaneId;
 use muniment_domain::lane::{self, Lane, Mode};
@@ -60,10 +59,9 @@ pub async fn may_resume(engine: &Engine, lane_id: &LaneId) -> Result<Resumable> 
     let network = engine.network(lane.chain_id).ok_or_else(unknown)?;
     let unavailable = |fault| execution::unavailable(&fault);
     // Only final transactions count: a foreign one that a reorganisation removes would leave a gap in the nonces. So would one that a single
-    // endpoint invents.
+    // endpoint invents while the others answer.
     let counts = network.chain.transaction_counts(lane.signer.0, Tag::Number(last.cast_unsigned())).await;
-    let no_quorum = || unavailable(Fault::Incomplete("fewer transaction counts than the quorum".to_owned()));
-    let used = counts.map_err(unavailable)?.agreed.ok_or_else(no_quorum)?;
+    let used = counts.map_err(unavailable)?.believed();
     let next_nonce = lane.next_nonce.max(used.cast_signed());
     let pending = network.chain.transaction_count(lane.signer.0, Tag::Pending).await.map_err(unavailable)?;
     if pending.cast_signed() > next_nonce {

@@ -123,7 +123,7 @@ impl Keeper {
         let now = network.chain.milliseconds();
         if self.held.is_past(now, RENEW) {
             let fresh = self.held.is_first();
-            engine.count_keys(network).await?;
+            engine.begin_missing_lanes(network).await?;
             // Another process may have followed the chain meanwhile.
             drop(network.take_position());
             let holds = engine.holder.acquire(&engine.db, &format!("chain:{}", network.id())).await?;
