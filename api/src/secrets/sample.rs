@@ -59,7 +59,12 @@ pub async fn compare(path: &Path, db: &Db) -> Result<KeyFile, Failure> {
     }
     let ring = file::read(path)?;
     Ok(match sample {
-        None => KeyFile::Untried,
+        // An older database has no sample. What it encrypted for logins tells as well.
+        None => match second_factor::all(&mut tx).await?.as_slice() {
+            [] => KeyFile::Untried,
+            all if all.iter().any(|one| ring.unseal(&one.user_id, &one.secret_sealed).is_some()) => KeyFile::Untried,
+            _ => KeyFile::Foreign,
+        },
         Some(sample) if decrypts(&ring, &sample) => KeyFile::Fits,
         Some(_) => KeyFile::Foreign,
     })
