@@ -4,6 +4,7 @@ use alloy_primitives::{Address, B256, Bytes};
 use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::payout::direct::{self, LineTransfer, PayoutPage};
+use muniment_domain::approval::{self, Approval};
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution, Method, Move, Scope, Status};
@@ -12,7 +13,7 @@ use muniment_domain::id::{DistributionId, OperationId, of};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use muniment_domain::operation_item::{self, Item};
-use muniment_domain::{Code, Error, Result, approval, contract, user};
+use muniment_domain::{Code, Error, Result, contract, user};
 use serde_json::{Value, json};
 
 use crate::engine::queue;
@@ -66,10 +67,11 @@ pub async fn due(tx: &mut Tx, id: &DistributionId) -> Result<(Distribution, Vec<
 /// Accepts the payment of the approved list. [`crate::payout::funding`] checks the payer's balance before.
 pub async fn execute(tx: &mut Tx, settings: &Settings, id: &DistributionId, by: &Requester) -> Result<Accepted> {
     let (mut d, list) = due(tx, id).await?;
-    check_executor(tx, &d, by).await?;
+    let approval = decided(tx, &d).await?;
+    check_executor(tx, approval.as_ref(), by).await?;
     distribution::transition(tx, &mut d, Move::Execute, &by.actor, "the payout was requested").await?;
     let operations = pay_list(tx, settings, &d, &list, by).await?;
-    if let (Some(id), Some(first)) = (&d.approval_id, operations.first()) {
+    if let (Some(Approval { id, .. }), Some(first)) = (&approval, operations.first()) {
         // Several operations are linked by their batch, a single one by its id.
         let alone = first.batch_id.is_none().then_some(&first.id);
         approval::link(tx, id, alone, first.batch_id.as_ref()).await?;
@@ -77,11 +79,16 @@ pub async fn execute(tx: &mut Tx, settings: &Settings, id: &DistributionId, by: 
     Ok(Accepted { distribution: d, operations })
 }
 
+/// The approval under which the list is paid. One that lapsed before the list was approved otherwise does not count.
+async fn decided(tx: &mut Tx, d: &Distribution) -> Result<Option<Approval>> {
+    let Some(id) = &d.approval_id else { return Ok(None) };
+    Ok(Some(approval::find(tx, id).await?).filter(|asked| asked.status == approval::Status::Executed))
+}
+
 /// Refuses the approver, unless a member of the staff submitted the distribution. An issuer can be another account of the approver, who
 /// would then pay alone.
-async fn check_executor(tx: &mut Tx, d: &Distribution, by: &Requester) -> Result<()> {
-    let Some(id) = &d.approval_id else { return Ok(()) };
-    let asked = approval::find(tx, id).await?;
+async fn check_executor(tx: &mut Tx, asked: Option<&Approval>, by: &Requester) -> Result<()> {
+    let Some(asked) = asked else { return Ok(()) };
     if asked.checker.as_deref() != Some(by.actor.as_str()) {
         return Ok(());
     }
