@@ -58,7 +58,7 @@ on_both_databases! {
         assert_eq!((masked.text("/data/0/email"), masked.text("/data/0/name")), ("i…@issuer.example".to_owned(), "I…".to_owned()));
         assert_eq!(invite(&fixture, &ivo, "ada@people.example").await.problem(), (409, "email_taken".to_owned()));
         let by_staff = invite(&fixture, &fixture.olga, "mole@issuer.example").await;
-        assert_eq!(by_staff.problem(), (403, "role_forbidden".to_owned()), "staff could approve what the member asks for");
+        assert_eq!(by_staff.problem(), (403, "role_forbidden".to_owned()), "an operator could approve what the member asks for");
         for (body, pointer) in [(json!({ "email": "x", "name": "X" }), "/email"), (json!({ "email": "x@y.example", "name": "" }), "/name")] {
             let refused = ivo.post(&format!("/v1/issuers/{}/members", fixture.issuer_id), body).await;
             assert_eq!((refused.status, refused.text("/errors/0/pointer")), (422, pointer.to_owned()));

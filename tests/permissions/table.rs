@@ -67,8 +67,8 @@ POST   /v1/issuers/{id}/reinstate                                         OA    
 # Its own people see it and each other, invite, and take out.
 GET    /v1/issuers/{id}                                                   SOAU   -
 GET    /v1/issuers/{id}/members                                           SOAU   -
-# Not for staff, who could ask as the new member for what they approve.
-POST   /v1/issuers/{id}/members                                           S+     -                   {"email":"new@people.example","name":"New"}
+# Not for operators, who could ask as the new member for what they approve. Admins help an issuer whose members left.
+POST   /v1/issuers/{id}/members                                           SA+    -                   {"email":"new@people.example","name":"New"}
 DELETE /v1/issuers/{id}/members/{user_id}                                 SOA+   -
 
 # What a token says: its facts to everybody, holders to themselves, to the organisation and to staff.

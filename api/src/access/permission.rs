@@ -54,8 +54,8 @@ pub const OWN_APPROVAL: Access = Access::Person { roles: ORGANISERS };
 /// Staff see every issuer, members see their own. API keys cannot see or change members.
 pub const ORGANISATION: Access = Access::Person { roles: ISSUERS_TOO };
 pub const MEMBERS: Access = Access::Person { roles: ORGANISERS };
-/// Not for staff: who invites a member could request as that member, and approve as staff.
-pub const INVITING: Access = Access::Person { roles: &[Role::Issuer] };
+/// Not for operators: who invites a member could request as that member, and approve as operator. Admins help an issuer whose members left.
+pub const INVITING: Access = Access::Person { roles: &[Role::Issuer, Role::Admin] };
 pub const OPERATIONS: Access = Access::Caller { roles: READERS, scope: "ops:read" };
 pub const EXECUTION: Access = Access::Caller { roles: OPERATORS, scope: "ops:write" };
 /// Actions for users only, never API keys: payouts and actions of two people.

@@ -88,7 +88,7 @@ pub struct Invitation {
 
 /// Invite a member to an issuer.
 ///
-/// For members of the issuer. Sends a mail. The person sets a password with its link and then acts for the issuer. The issuer must be
+/// For members of the issuer, and for admins. Sends a mail. The person sets a password with its link and then acts for the issuer. The issuer must be
 /// approved, and may invite so many members in one day as the policy says.
 #[utoipa::path(
     post,
