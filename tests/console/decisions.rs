@@ -66,7 +66,7 @@ on_both_databases! {
         let link = format!("/console/approvals/{}?page=2", later(55));
         assert!(rows(&second) == 6 && second.contains(&link) && !second.contains(">Next<"), "{second}");
         assert_eq!(rows(&olga.get(&link).await.text), 6, "the list beside it stays on its page");
-        assert_eq!(rows(&olga.get("/console/approvals?page=9").await.text), 0);
+        assert_eq!(rows(&olga.get("/console/approvals?page=9").await.text), 6, "its end");
         let decided = "update approvals set status = 'cancelled' where live_key is null";
         assert_eq!(site.write(decided).await, 55);
         let newest = olga.get("/console/approvals?status=decided").await.text;

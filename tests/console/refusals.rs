@@ -28,7 +28,7 @@ on_both_databases! {
         for _ in 0..2 {
             assert_eq!(refused.status, 412, "{}", refused.text);
             assert_eq!(field(&refused, "version"), field(&old, "version"), "the version that she saw");
-            assert!(refused.text.contains(&format!("<a href=\"{disable}\">Load the page again</a>")), "{}", refused.text);
+            assert!(refused.text.contains(&format!("<a href=\"/console/webhooks/{id}\">Load the page again</a>")), "{}", refused.text);
             refused = olga.submit(&refused, &disable, &[]).await;
         }
         assert_eq!(site.rows("select status from webhook_endpoints").await.concat(), ["enabled"]);
@@ -55,7 +55,7 @@ on_both_databases! {
         assert!(!done.is_empty(), "{busy:?}");
         for seen in &busy {
             assert_eq!(seen.status, 409, "{}", seen.text);
-            assert!(seen.text.contains("It is still being done") && !seen.text.contains("Nothing was changed"), "{}", seen.text);
+            assert!(seen.text.contains("The platform still works on it") && !seen.text.contains("Nothing was changed"), "{}", seen.text);
             assert_eq!(field(seen, "key"), field(&sheet, "key"));
         }
         for seen in busy.iter().take(2) {

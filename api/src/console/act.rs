@@ -285,7 +285,8 @@ async fn again(desk: &Desk, form: &Form, thing: &Thing, act: &Act, problem: &Pro
         filled: Filled::of_form(form),
         why_not: None,
         refused: Some(sentence(problem)),
-        fresh: is_stale.then(|| fresh(desk, form)),
+        // What has changed is on the thing's own page: a sheet does not show it.
+        fresh: is_stale.then(|| if code == Code::VersionConflict { thing.at.clone() } else { fresh(desk, form) }),
         version: form.given("version").map(str::to_owned),
         // Under a new key the same form would take effect twice.
         key: form.given(KEY).filter(|_| was_sent).map_or_else(|| desk.key(), str::to_owned),
@@ -310,11 +311,11 @@ fn sentence(problem: &Problem) -> String {
     let told = if fields.is_empty() { problem.detail().unwrap_or_default().to_owned() } else { fields.join(" ") };
     match problem.code {
         Code::IdempotencyInProgress => {
-            "It is still being done, and it is done once. Press the button again in a moment to see what came of it."
+            "The platform still works on it, and does it once. Press the button again in a moment to see what came of it."
                 .to_owned()
         }
         code if was_sent(code) => {
-            "This form was sent before. This time nothing was changed. Look at what came of it before you do it again."
+            "You sent this form before. This time nothing was changed. Look at what came of it before you do it again."
                 .to_owned()
         }
         code => format!("{}. {told} Nothing was changed, and what you typed is kept.", code.title()),

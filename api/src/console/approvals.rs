@@ -142,6 +142,8 @@ async fn newest(desk: &Desk, statuses: &str, page: i64) -> Result<(Vec<Short>, i
 /// A page of what waits, and the number of all: what was asked for first, and so expires first, leads. The API lists it last.
 async fn oldest(desk: &Desk, page: i64) -> Result<(Vec<Short>, i64)> {
     let (mut rows, total) = newest(desk, WAITING, 1).await?;
+    // A list that became shorter still shows its end.
+    let page = page.min(((total - 1) / ROWS + 1).max(1));
     let (from, to) = ((total - page * ROWS).max(0), total - (page - 1) * ROWS);
     let first = from / ROWS + 1;
     if first > 1 {

@@ -8,8 +8,9 @@ use crate::console::list::Listed;
 use crate::console::{reconciliation, signers, silenced, webhooks, wording};
 use crate::http::error::Result;
 
-/// How many runs are read at once.
+/// How many runs are read at once, and how often at most. Runs further back are of offerings that nobody compares any more.
 const RUNS: usize = 100;
+const READS: i64 = 5;
 
 /// One thing, with the page that shows it.
 pub struct Watched {
@@ -40,7 +41,7 @@ pub async fn read(desk: &Desk) -> Result<Vec<Watched>> {
 /// The newest completed run of each scope, as far back as the newest run of everything, which covers what is older.
 async fn newest_runs(desk: &Desk) -> Result<Vec<Run>> {
     let mut newest = Vec::<Run>::new();
-    for page in 1.. {
+    for page in 1..=READS {
         let path = format!("/blockchain/reconciliation-runs?status=completed&limit={RUNS}&page={page}");
         let runs = desk.read::<Listed<Run>>(&path).await?.data;
         let is_last = runs.len() < RUNS;

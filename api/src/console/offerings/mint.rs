@@ -113,7 +113,7 @@ async fn shown(desk: &Desk, id: &str, changed: Option<&Problem>) -> Result<Respo
 pub async fn mint(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Response> {
     let named = form.all(SUBSCRIPTION);
     let body = if named.is_empty() {
-        // Too many to name: the same number and the same amount are the same list.
+        // Too many to name: the number and the amount must be those that the page showed.
         let now: Preview = desk.read(&format!("/v1/offerings/{id}/mint-preview")).await?;
         if !now.is_of(&form) {
             return shown(&desk, &id, Some(&Problem::new(Code::VersionConflict, CHANGED))).await;
@@ -131,7 +131,9 @@ pub async fn mint(desk: Desk, Path(id): Path<String>, form: Form) -> Result<Resp
         many => format!("Accepted, as {many} operations."),
     };
     let said = match count("skipped") {
-        left if left > 0 && !named.is_empty() => format!("{said} {left} changed meanwhile and are left out."),
+        left if left > 0 && !named.is_empty() => {
+            format!("{said} Left out, because they have changed meanwhile: {left}.")
+        }
         _ => said,
     };
     let batch = reply.body["batch_id"].as_str().filter(|_| pages > 0);

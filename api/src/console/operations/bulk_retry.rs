@@ -92,7 +92,9 @@ pub async fn act(desk: Desk, form: Form) -> Result<Response> {
     let said = match ids.len().saturating_sub(outcome.queued.len()) {
         0 => format!("{queued} accepted. Five start in each second."),
         changed => {
-            format!("{queued} accepted. {changed} changed meanwhile and are left out. Five start in each second.")
+            format!(
+                "{queued} accepted. Left out, because they have changed meanwhile: {changed}. Five start in each second."
+            )
         }
     };
     Ok(desk.done(&back(&form), &said))
