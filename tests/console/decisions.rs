@@ -7,7 +7,7 @@ use super::visitor::Visitor;
 use crate::installation::{Installation, PASSWORD, Server, Terms};
 
 /// An installation with a mint that waits for a second person, and the page of its approval.
-async fn waiting(database: Database) -> (Installation, Server, String) {
+pub(super) async fn waiting(database: Database) -> (Installation, Server, String) {
     let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
     site.config.mint_threshold("1500.00");
     let server = site.start().await;

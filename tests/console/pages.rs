@@ -7,6 +7,7 @@ use muniment_domain::user::Role;
 use serde_json::json;
 use world::{Mining, on_both_databases};
 
+use super::decisions::waiting;
 use super::visitor::Visitor;
 use crate::installation::{Installation, OPERATOR, PASSWORD, Terms};
 
@@ -85,13 +86,7 @@ on_both_databases! {
     }
 
     async fn a_second_person_approves_in_the_console_and_the_first_cannot(database: Database) {
-        let mut site = Installation::new(database, Mining::Quick, &[Terms::free(2)]).await;
-        site.config.mint_threshold("1500.00");
-        let server = site.start().await;
-        assert_eq!(server.deploy("deploy", &site.offerings[0]).await.status, 202);
-        site.settled().await;
-        let asked = server.mint("mint", &site.offerings[0]).await;
-        let path = format!("/console/approvals/{}", asked.text("/approval/id"));
+        let (site, server, path) = waiting(database).await;
         let mut second = Visitor::with_role(&site, &server, "olga", Role::Operator).await;
         let page = second.get("/console/approvals").await;
         assert!(page.text.contains(&path) && page.text.contains("you did not ask for it"), "{}", page.text);
