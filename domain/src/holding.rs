@@ -72,7 +72,7 @@ pub async fn find(
 }
 
 /// The present locks of some wallets, or of all wallets for an empty list; earliest release first.
-pub async fn tranches(tx: &mut Tx, offering_id: &OfferingId, wallets: &[Address]) -> Result<Vec<Tranche>> {
+async fn tranches(tx: &mut Tx, offering_id: &OfferingId, wallets: &[Address]) -> Result<Vec<Tranche>> {
     let now = tx.now().timestamp();
     let all = sql("select wallet_address, partition_id, release_at, quantity from tranches where offering_id = ");
     ledger::among(all, offering_id, wallets).with(" and release_at > ", now).push(" order by release_at").rows(tx).await
