@@ -1,4 +1,4 @@
-//! A time of another day is shown with its day, and a day is the one of whoever it is about.
+//! A time of another day shows its day, and a record date is the day of its offering.
 
 use muniment_domain::user::Role;
 use serde_json::json;

@@ -14,7 +14,7 @@
 //! 6. **Erasure.** `Action::EraseInvestor` removes the personal data (`muniment_domain::erasure`) in the commit of the approval, if nothing
 //!    is owed, held or in progress. Ledger and audit log keep ids without a name. It locks the investor's row like a commitment does, so
 //!    one of the two sees the other.
-//! 7. **Own record.** An investor who joins the staff keeps the record. Whoever decides about it is somebody else (`not_own`).
+//! 7. **Own record.** An investor who joins the staff keeps the record. Only another member of the staff decides about it (`not_own`).
 
 pub mod erasure;
 pub mod kyc;
