@@ -12,7 +12,7 @@ use muniment_workflows::engine::follow::Pass;
 use muniment_workflows::engine::{finalise, ledger};
 use world::{Database, FaultProxy, Mining, on_both_databases};
 
-use crate::installation::{CHAIN_ID, Installation, Terms, ended};
+use crate::installation::{CHAIN_ID, EngineFixture, Installation, Terms, ended};
 use crate::statements::Statements;
 
 /// The cost of reading one block.
@@ -134,6 +134,30 @@ on_both_databases! {
         ended(Point::Finalise, When::After, finalise::finalise(&engine, network)).await;
         let (events, confirmed) = results().await;
         assert!(events > 0 && confirmed == 1, "{events} {confirmed}");
+        engine.db.close().await;
+    }
+
+    async fn a_verdict_finds_its_block_without_asking_the_chain(database: Database) {
+        let manual = ManualEngine::new(database).await;
+        let ManualEngine { site, engine, node } = &manual;
+        let fixture = EngineFixture::run(engine.clone());
+        fixture.deploy(&site.offerings[1]).await;
+        site.all_in_pool(1).await;
+        fixture.halt().await;
+        // Far enough for the block to be final, and below others that are.
+        for _ in 0..40 {
+            manual.block().await;
+        }
+        let asked = node.trace().calls;
+        finalise::finalise(engine, engine.network(CHAIN_ID).unwrap()).await.unwrap();
+        assert_eq!(site.count("operations where status = 'confirmed'").await, 3);
+        assert_eq!(node.trace().calls, asked);
+        for _ in 0..5 {
+            site.anvil.mine(400).await;
+            while follow::follow(engine, engine.network(CHAIN_ID).unwrap()).await.unwrap() != Pass::Still {}
+        }
+        let kept = site.count("chain_blocks").await;
+        assert!((512..=1_100).contains(&kept), "{kept}");
         engine.db.close().await;
     }
 

@@ -11,8 +11,9 @@ use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Result, event};
 
-/// Headers below the final block that may stay, so that not each new final block costs a statement.
-const HEADERS_KEPT: i64 = 16;
+/// Headers below the final block that stay, so that a verdict finds the block of its step here and need not ask the chain. At most twice as
+/// many do, so that not each new final block costs a statement.
+const HEADERS_KEPT: i64 = 512;
 
 /// One row of `chains`.
 #[derive(Clone, Debug, sqlx::FromRow)]
@@ -126,7 +127,7 @@ pub async fn insert(tx: &mut Tx, chain_id: i64, genesis: B256, head: (i64, B256)
     Ok(())
 }
 
-/// Moves the cursor, unless it has changed since it was read, and deletes headers below the final block.
+/// Moves the cursor, unless it has changed since it was read, and deletes headers far below the final block.
 pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, B256)) -> Result<()> {
     let now = tx.now();
     update_table("chains")
@@ -139,11 +140,11 @@ pub async fn advance(tx: &mut Tx, chain: &Chain, head: (i64, B256), last: (i64, 
         .with(" and version = ", chain.version)
         .write_exactly(tx, 1, "chain", &chain.chain_id.to_string())
         .await?;
-    // A final block cannot be reorganised, so the headers below it are not needed to find a common ancestor. A few of them may stay.
     if last.0 / HEADERS_KEPT == chain.final_number / HEADERS_KEPT {
         return Ok(());
     }
-    sql("delete from chain_blocks where chain_id = $1 and number < $2").bind((chain.chain_id, last.0)).write(tx).await
+    let oldest = last.0 - HEADERS_KEPT;
+    sql("delete from chain_blocks where chain_id = $1 and number < $2").bind((chain.chain_id, oldest)).write(tx).await
 }
 
 /// Adds canonical headers.
