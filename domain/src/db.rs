@@ -104,7 +104,7 @@ impl Db {
                 ("jit", "off"),
             ]);
             let pool = pool(connections_max).connect_with(options).await?;
-            let (cache, signals) = (ConnectionCache::default(), Signals::shared(&pool));
+            let (cache, signals) = (ConnectionCache::of_engine(connections_max), Signals::shared(&pool));
             return Ok(Self { pools: Pools::Postgres(pool), cache, clock, ids, signals, _lock: None });
         }
         let sqlite::Opened { write, read, lock } = sqlite::open(url, connections_max).await?;

@@ -1,5 +1,4 @@
-//! Connections to a PostgreSQL server. Those for requests are kept after use for a moment: the pool asks the server twice whenever one is
-//! returned, and a request uses two.
+//! Connections to a PostgreSQL server. They are kept after use for a moment: the pool asks the server twice whenever one is returned.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -8,6 +7,7 @@ use std::time::Duration;
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnection, PgPoolOptions};
 use sqlx::{AssertSqlSafe, Connection, PgPool, Postgres};
+use tokio::runtime::Handle;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout};
 
@@ -26,13 +26,13 @@ const KEPT: Duration = Duration::from_secs(1);
 /// After this time in use, and kept in between, a connection goes back to the pool, which may replace it.
 const REUSED: Duration = Duration::from_secs(60);
 
-/// Acquires connections of a pool, and keeps those of requests for reuse. The engine shares its pool with the queue, so it keeps none.
+/// Acquires connections of a pool, and keeps them for reuse.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ConnectionCache(Option<Arc<KeptConnections>>);
 
 #[derive(Debug)]
 struct KeptConnections {
-    /// As many as the pool has, so that the pool has one whenever none is kept.
+    /// No more than the pool has, so that whoever has one and finds none kept gets one of the pool, at once or after the queue.
     permits: Arc<Semaphore>,
     idle: Mutex<Idles>,
 }
@@ -77,7 +77,18 @@ enum Transaction {
 impl ConnectionCache {
     /// For requests, which have a pool of their own with this many connections.
     pub fn of_requests(connections_max: u32) -> Self {
-        let permits = Arc::new(Semaphore::new(usize::try_from(connections_max).unwrap_or(1).max(1)));
+        Self::of(connections_max.max(1))
+    }
+
+    /// For the engine. It leaves some connections of the pool to the queue and the listener, which take theirs from the pool itself. Of a
+    /// small pool it keeps none.
+    pub fn of_engine(connections_max: u32) -> Self {
+        let others = (connections_max / 3).max(3);
+        if connections_max >= others * 2 { Self::of(connections_max - others) } else { Self::default() }
+    }
+
+    fn of(connections_max: u32) -> Self {
+        let permits = Arc::new(Semaphore::new(usize::try_from(connections_max).unwrap_or(1)));
         Self(Some(Arc::new(KeptConnections { permits, idle: Mutex::default() })))
     }
 
@@ -139,6 +150,16 @@ impl KeptConnections {
 
     fn idle(&self) -> MutexGuard<'_, Idles> {
         self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for KeptConnections {
+    /// The pool takes connections back in a task. Where no runtime is left to run it, they are closed here.
+    fn drop(&mut self) {
+        if Handle::try_current().is_err() {
+            let idle = self.idle.get_mut().unwrap_or_else(PoisonError::into_inner);
+            idle.connections.drain(..).for_each(|one| drop(one.connection.detach()));
+        }
     }
 }
 
