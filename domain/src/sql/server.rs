@@ -32,7 +32,7 @@ pub(crate) struct ConnectionCache(Option<Arc<KeptConnections>>);
 
 #[derive(Debug)]
 struct KeptConnections {
-    /// No more than the pool has, so that whoever has one and finds none kept gets one of the pool, at once or after the queue.
+    /// At most as many as the pool has connections. A permit without a kept connection takes one from the pool.
     permits: Arc<Semaphore>,
     idle: Mutex<Idles>,
 }
