@@ -11,8 +11,8 @@ use crate::rows::portions;
 use crate::sql::{insert_into, sql, update_table};
 use crate::{Result, event};
 
-/// Headers below the final block that stay, so that a verdict finds the block of its step here and need not ask the chain. At most twice as
-/// many do, so that not each new final block costs a statement.
+/// Headers below the final block that stay: a verdict finds the block of its step here and does not ask the chain. No reorganisation replaces
+/// them. Up to twice as many stay, because they are deleted in groups.
 const HEADERS_KEPT: i64 = 512;
 
 /// One row of `chains`.
