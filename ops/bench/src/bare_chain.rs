@@ -15,7 +15,7 @@ use tokio::task::JoinSet;
 use world::Rpc;
 
 use crate::installation::CHAIN_ID;
-use crate::stall::{self, Stall};
+use crate::stall::{self, Progress, Stall};
 
 /// Transactions in flight for each signer: the default of the configuration.
 pub const IN_FLIGHT: usize = 16;
@@ -49,6 +49,8 @@ pub struct Run {
     pub included: Vec<Instant>,
     /// The gas of each.
     pub gas: Vec<u64>,
+    /// The longest time in which nothing was included, if it was long.
+    pub pause: Option<Stall>,
 }
 
 /// Sends each signer's calls after the check, and waits for all receipts. A run that stands still ends the row.
@@ -77,12 +79,10 @@ pub async fn try_run(
     for (signer, nonce, limit, calls) in ready {
         senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, precheck, in_flight, seen.clone()));
     }
-    let included = || seen.included.load(Ordering::Relaxed);
-    let is_open = async || seen.sent.load(Ordering::Relaxed) > included();
     // Dropping the senders ends them.
-    stall::until(rpc, "the bare loop", count, async || included(), is_open).await?;
+    let pause = stall::until(rpc, count, &*seen).await?;
     let (included, gas) = senders.join_all().await.concat().into_iter().unzip();
-    Ok(Run { started, included, gas })
+    Ok(Run { started, included, gas, pause })
 }
 
 /// How many transactions the node has taken, and how many have a receipt.
@@ -90,6 +90,24 @@ pub async fn try_run(
 struct Seen {
     sent: AtomicUsize,
     included: AtomicUsize,
+}
+
+impl Progress for Seen {
+    fn who(&self) -> &'static str {
+        "the bare loop"
+    }
+
+    async fn done(&self) -> usize {
+        self.included.load(Ordering::Relaxed)
+    }
+
+    async fn node_has_work(&self) -> bool {
+        self.sent.load(Ordering::Relaxed) > self.done().await
+    }
+
+    async fn details(&self) -> String {
+        String::new()
+    }
 }
 
 #[allow(clippy::too_many_arguments)] // A task owns all that it needs.

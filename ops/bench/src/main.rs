@@ -8,6 +8,7 @@ mod bare_post;
 mod bare_rows;
 mod calls;
 mod client;
+mod confirmed;
 mod console;
 mod cost;
 mod counters;

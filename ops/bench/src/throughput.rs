@@ -11,6 +11,7 @@ use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
 use crate::bare_chain::{self, Call, IN_FLIGHT, Precheck};
+use crate::confirmed::Confirmed;
 use crate::counters::Counters;
 use crate::installation::{Installation, Link};
 use crate::network::{LANES, Network};
@@ -18,19 +19,13 @@ use crate::node::NodeKind;
 use crate::operation_cost::OperationCost;
 use crate::profile::Profile;
 use crate::recording_proxy::RecordingProxy;
-use crate::runs::Runs;
+use crate::runs::{Rate, Runs};
 use crate::sample::{median, pace, since, spread};
 use crate::seed::Series;
 use crate::stall::{self, Stall};
 use crate::table::{self, Line, Table, pair};
 
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
-/// Steps whose transaction is with the node, or in a block that is not final.
-const WITH_THE_NODE: &str = "select count(*) from operation_steps where state in ('signed', 'included')";
-
-/// What a stalled run shows of the engine's steps.
-const STEPS: &str = "select cast(count(*) as text) || ' ' || state || coalesce(' from nonce ' || min(nonce), '') \
-    from operation_steps group by state order by state";
 
 /// Three lines for each pair and each number of lanes: the rate, what an operation costs, and where the processor's time goes.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
@@ -85,6 +80,7 @@ fn rate(on: String, lanes: usize, one: f64, runs: &Runs) -> Line {
     let [ours, ratio, estimated] = [&runs.ours, &runs.ratios, &runs.estimated_ratios].map(|values| median(values));
     let slow = runs.ours.iter().filter(|rate| **rate < ours / 2.0).count();
     let slow_text = if slow > 0 { format!("; {slow} below half of the median") } else { String::new() };
+    let pauses: String = runs.pauses.iter().map(|pause| format!("; {pause}")).collect();
     let percents = |ratios: &[f64]| spread(&ratios.iter().map(|ratio| ratio * 100.0).collect::<Vec<_>>(), 0);
     // A quick run has no baseline with estimates.
     let (estimates, estimates_ratio) = match runs.estimated.as_slice() {
@@ -104,7 +100,7 @@ fn rate(on: String, lanes: usize, one: f64, runs: &Runs) -> Line {
         row: "confirmed /s",
         on,
         goal,
-        result: format!("{} /s in {} runs{slow_text}{stalls}", spread(&runs.ours, 0), runs.ours.len()),
+        result: format!("{} /s in {} runs{slow_text}{pauses}{stalls}", spread(&runs.ours, 0), runs.ours.len()),
         baseline: format!("{} /s{estimates}", spread(&runs.plain, 0)),
         ratio: format!("{} %{estimates_ratio}; × {of_one} of one lane", percents(&runs.ratios)),
         // A stall of the node is nobody's rate, one of the engine is a missed goal.
@@ -136,7 +132,12 @@ fn cost(on: String, runs: &Runs, calls: &str, idle: Option<f64>) -> Line {
 }
 
 /// Operations a second, and the cost of each.
-async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> Result<(f64, OperationCost), Stall> {
+async fn engine_run(
+    engine: Engine,
+    kind: NodeKind,
+    lanes: usize,
+    count: usize,
+) -> Result<(Rate, OperationCost), Stall> {
     let network = fresh(kind).await;
     let site = Installation::new(engine, count as u64, network.platform).await;
     let start = Counters::start(&site).await;
@@ -145,10 +146,19 @@ async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) 
     let link = network.link(lanes);
     let started = Instant::now();
     let (binary, _) = site.start("worker", Some(&link)).await;
-    confirmed(&site, &network, count).await?;
+    let pause = stall::until(&network.node.rpc(), count, &Confirmed { site: &site, kind }).await?;
     let (time, end) = (started.elapsed(), Counters::now(&site).await);
     let cost = OperationCost { time, ..Counters::cost(start, accepted, end, binary.pid(), count) };
-    Ok((pace(&site.view.times(CONFIRMED_AT).await), cost))
+    let rate = rate_with(pace(&site.view.times(CONFIRMED_AT).await), pause)?;
+    Ok((rate, cost))
+}
+
+/// A run that waited for the node is no rate.
+fn rate_with(per_second: f64, pause: Option<Stall>) -> Result<Rate, Stall> {
+    match pause {
+        Some(pause) if pause.by_node => Err(pause),
+        pause => Ok(Rate { per_second, pause }),
+    }
 }
 
 /// The commits of a process that has no work, in the time of these runs: it registers its workers and renews leases. None on SQLite.
@@ -163,15 +173,6 @@ async fn idle_commits(engine: Engine, kind: NodeKind, lanes: usize, runs: &Runs)
     let (_binary, _) = site.start("worker", Some(&network.link(lanes))).await;
     sleep(ends_at.saturating_duration_since(Instant::now())).await;
     Counters::now(&site).await.commits_since(start)
-}
-
-async fn confirmed(site: &Installation, network: &Network, count: usize) -> Result<(), Stall> {
-    let done = async || usize::try_from(site.view.confirmed().await).unwrap_or_default();
-    let with_the_node = async || site.view.number(WITH_THE_NODE).await > 0;
-    match stall::until(&network.node.rpc(), "the engine", count, done, with_the_node).await {
-        Ok(_) => Ok(()),
-        Err(stall) => Err(stall.with(&format!("; steps: {}", site.view.texts(STEPS).await.join(", ")))),
-    }
 }
 
 /// What a run shows that is watched.
@@ -191,24 +192,24 @@ async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize)
     let from = head().await;
     let (binary, _) = site.start("worker", Some(&link)).await;
     let profile = Profile::of(binary.pid());
-    let done = confirmed(&site, &network, count).await;
+    let done = stall::until(&network.node.rpc(), count, &Confirmed { site: &site, kind }).await;
     let (calls, blocks) = (proxy.traffic().calls.values().sum::<u64>() as f64, (head().await - from) as f64);
     drop(binary);
     let calls = match done {
-        Ok(()) => format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks),
+        Ok(_) => format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks),
         Err(stall) => format!("calls to the node not counted: {stall}"),
     };
     Watched { calls, profile: profile.text().await }
 }
 
-async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> Result<f64, Stall> {
+async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> Result<Rate, Stall> {
     let network = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
         (0..count as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&network.bare_keys[..lanes], all);
     let run = bare_chain::try_run(&network.node.rpc(), lanes, precheck, IN_FLIGHT).await?;
-    Ok(pace(&since(run.started, &run.included)))
+    rate_with(pace(&since(run.started, &run.included)), run.pause)
 }
 
 /// A new node for each figure, because anvil slows down with each block. It leaves some transactions to its timer, which is a short one, so
