@@ -334,11 +334,12 @@ pub async fn partitions(tx: &mut Tx, offering_id: &OfferingId) -> Result<Vec<(i6
         .await
 }
 
-/// Appends the offering and, if there are any, the wallets to `… where offering_id =`.
+/// Appends the offering and, if there are any, the wallets to `… where offering_id =`. The wallets are rows: PostgreSQL would compare each
+/// holder of the offering with each element of an array, which took 30 ms for 400 of 5,000 holders.
 pub(crate) fn among(query: Sql, offering_id: &OfferingId, some: &[Address]) -> Sql {
     let query = query.value(offering_id);
     if some.is_empty() {
         return query;
     }
-    query.push(" and wallet_address in (").list(some.iter().copied().map(Hex)).push(")")
+    query.push(" and wallet_address in (").values(some, |wallet| Hex(*wallet)).push(")")
 }
