@@ -51,8 +51,8 @@ on_both_databases! {
         for (number, offering) in site.offerings.iter().enumerate() {
             let accepted = server.mint(&format!("mint-{number}"), offering).await;
             assert_eq!((accepted.status, accepted.body["operations"].as_array().unwrap().len()), (202, 3), "{accepted:?}");
-            let batch = accepted.headers["location"].to_str().unwrap();
-            assert_eq!(server.get(batch).await.body["data"].as_array().unwrap().len(), 3);
+            let batch = server.get(accepted.headers["location"].to_str().unwrap()).await;
+            assert_eq!(batch.body["data"].as_array().unwrap().len(), 3);
         }
         site.settled().await;
         for (offering, locked) in site.offerings.iter().zip([false, true]) {
@@ -60,7 +60,7 @@ on_both_databases! {
         }
         let report = site.exactly_once().await;
         assert_eq!((report.deployed, report.minted, report.attention), (2, 6, 0));
-        assert_eq!(site.count("eligibility_checks where stage = 'mint' and checks <> '[]'").await, 22, "one a subscription");
+        assert_eq!(site.count("mint_checks join operations using (batch_id) join operation_items on operation_id = id where checks <> '[]'").await, 22);
     }
 
     async fn an_ineligible_subscription_is_skipped_with_its_reason(database: Database) {
@@ -120,7 +120,7 @@ on_both_databases! {
         assert_eq!(accepted.status, 202, "{accepted:?}");
         let codes: Vec<_> = accepted.body["skipped"].as_array().unwrap().iter().map(|s| s["code"].as_str().unwrap()).collect();
         assert_eq!(codes, ["country_blocked", "accreditation_required", "sanctions_not_clear", "wallet_retired"]);
-        assert_eq!(site.rows("select subscription_id from eligibility_checks where stage = 'mint'").await.concat(), [ids[4].clone()]);
+        assert_eq!(site.rows("select subject_id from operation_items").await.concat(), [ids[4].clone()]);
         site.settled().await;
         assert_eq!(site.count("subscriptions where status = 'minted'").await, 1);
         let event = site.rows("select cast(data as text) from events where type = 'subscription.minted'").await.concat().concat();

@@ -9,12 +9,12 @@ use super::eligibility::{Check, Facts, Investor, RULES_VERSION, Relation, Stage,
 use super::{Status, Subscription, new_event, write_event};
 use crate::column::{Dec, Hex};
 use crate::db::{Tx, expect_all_updated};
-use crate::id::{InvestorId, OfferingId, OperationId, SubscriptionId};
+use crate::id::{BatchId, InvestorId, OfferingId, OperationId, SubscriptionId};
 use crate::investment_limit::{self, Finances};
 use crate::investor::{Accreditation, Screening, Status as KycStatus};
 use crate::offering::Offering;
 use crate::rows::portions;
-use crate::sql::sql;
+use crate::sql::{insert_into, sql};
 use crate::{Result, event, offering};
 
 /// A subscription that is a candidate for a mint, with its live operation.
@@ -143,26 +143,16 @@ pub async fn candidates_of(tx: &mut Tx, offering_id: &OfferingId, ids: &[Subscri
     Ok(found)
 }
 
-/// Stores the results of the rules for these subscriptions. A later mint replaces them.
-pub async fn store_mint_checks(tx: &mut Tx, subscription_ids: &[&str], checks: &Value) -> Result<()> {
+/// Stores the results of the rules for a mint, which all of its subscriptions passed.
+pub async fn store_mint_checks(tx: &mut Tx, batch_id: &BatchId, checks: &Value) -> Result<()> {
     let now = tx.now();
-    for portion in portions(tx, subscription_ids) {
-        sql("insert into eligibility_checks (subscription_id, stage, rules_version, checks, acknowledgements,
-                 created_at) select column1, 'mint'")
-        .with(", ", RULES_VERSION)
-        .with(", ", Json(checks))
-        .with(", ", Json(json!([])))
-        .with(", ", now)
-        .push(" from (")
-        .values(portion, |id| id)
-        // Without a condition SQLite would take `on conflict` for that of a join.
-        .push(
-            ") as v where true on conflict (subscription_id, stage) do update set rules_version = excluded.rules_version,
-                 checks = excluded.checks, created_at = excluded.created_at",
-        )
-        .write(tx)
+    insert_into("mint_checks")
+        .set("batch_id", batch_id)
+        .set("rules_version", RULES_VERSION)
+        .set("checks", Json(checks))
+        .set("created_at", now)
+        .execute(tx)
         .await?;
-    }
     Ok(())
 }
 

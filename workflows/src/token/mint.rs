@@ -217,8 +217,7 @@ async fn accept(
     let operations = operation::insert_all(tx, wanted).await?;
     let items = operations.iter().zip(&pages).flat_map(|(op, lines)| lines.iter().map(|line| (&op.id, line)));
     operation_item::insert_all(tx, "subscription", &items.collect::<Vec<_>>()).await?;
-    let ids: Vec<&str> = chosen.items.iter().map(|item| item.subject_id.as_str()).collect();
-    subscription::store_mint_checks(tx, &ids, &chosen.checks).await?;
+    subscription::store_mint_checks(tx, &batch_id, &chosen.checks).await?;
     queue::first_wakes(tx, &operations).await?;
     let page = |(operation, lines): (Operation, &[Item])| Page {
         operation,
