@@ -121,6 +121,7 @@ mod schema_names;
 mod second_factor;
 mod sessions;
 mod shared_commits;
+mod shared_estimate;
 mod shortfall;
 mod signed_ahead;
 mod signers;

@@ -124,7 +124,7 @@ impl Life {
             let Some(engine) = self.engine.clone() else { return Ok(()) };
             match advance(&engine, &id.as_str().into()).await {
                 Ok(Next::Sign(ready)) => self.prepared.push(*ready),
-                Ok(Next::Nothing) => {}
+                Ok(Next::Nothing | Next::Again) => {}
                 Err(error) => self.judge(&format!("advance {id}"), Err(error))?,
             }
         }

@@ -151,7 +151,7 @@ impl Process {
         let (engine, network) = (&self.engine, self.network());
         let said = match order {
             Move::Advance(id) => match advance(engine, &id.as_str().into()).await? {
-                Next::Nothing => "nothing".to_owned(),
+                Next::Nothing | Next::Again => "nothing".to_owned(),
                 Next::Sign(ready) => {
                     self.hand_over(*ready).await;
                     "prepared".to_owned()
@@ -211,12 +211,19 @@ impl Process {
 
     async fn together(&self, ids: &[String]) -> Result<String> {
         let ids: Vec<OperationId> = ids.iter().map(|id| id.as_str().into()).collect();
-        let ids: Vec<&OperationId> = ids.iter().collect();
-        let mut ready = 0;
-        for (_, next) in advance_all(&self.engine, &ids, &()).await? {
-            if let Next::Sign(one) = next? {
-                self.hand_over(*one).await;
-                ready += 1;
+        let (mut due, mut ready) = (ids.clone(), 0);
+        while !due.is_empty() {
+            let moved = advance_all(&self.engine, &due.iter().collect::<Vec<_>>(), &()).await?;
+            due.clear();
+            for (id, next) in moved {
+                match next? {
+                    Next::Sign(one) => {
+                        self.hand_over(*one).await;
+                        ready += 1;
+                    }
+                    Next::Again => due.push(id),
+                    Next::Nothing => {}
+                }
             }
         }
         Ok(format!("{ready} of {} prepared", ids.len()))

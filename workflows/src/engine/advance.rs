@@ -22,6 +22,8 @@ pub enum Next {
     Nothing,
     /// A step was prepared, and its lane must sign it.
     Sign(Box<Prepared>),
+    /// It was not tried yet: a call like it was estimated first. It needs another move at once.
+    Again,
 }
 
 /// Makes the due move of an operation. A failure is recorded before this returns. An error means that nothing was recorded.
@@ -94,6 +96,7 @@ async fn conclude(engine: &Engine, tried: Tried, moved: &mut Vec<(OperationId, R
         let next = match outcome {
             Ok(prepare::Outcome::Ready(prepared)) => Ok(Next::Sign(prepared)),
             Ok(prepare::Outcome::Adopted | prepare::Outcome::Split) => Ok(Next::Nothing),
+            Ok(prepare::Outcome::Later) => Ok(Next::Again),
             Err(Failure::Blocked(reason)) => {
                 blocked.entry(reason).or_default().push(op);
                 continue;

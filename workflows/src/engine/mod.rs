@@ -17,6 +17,7 @@ mod gather;
 pub(crate) mod inclusion;
 pub mod kind;
 pub(crate) mod known_events;
+pub(crate) mod known_gas;
 pub mod lane;
 pub mod ledger;
 pub(crate) mod market;

@@ -15,12 +15,11 @@ use muniment_domain::id::LaneId;
 use tokio::sync::{Mutex, Notify};
 
 use crate::engine::commits::Commits;
+use crate::engine::known_gas::KnownGas;
 use crate::engine::market::KnownMarket;
 use crate::engine::position::Position;
 use crate::engine::room::Room;
 
-/// Limit of remembered call shapes.
-const SHAPES_MAX: usize = 4096;
 /// Blocks that the follower reads in one pass.
 pub const BLOCKS_PER_PASS: u64 = 64;
 
@@ -55,8 +54,8 @@ pub struct Network {
     pub known_market: KnownMarket,
     /// Addresses with known code, which never disappears.
     contracts: Mutex<BTreeSet<Address>>,
-    /// The estimated gas of earlier calls, by contract, function and length.
-    known_gas: StdMutex<HashMap<CallShape, u64>>,
+    /// The estimated gas of earlier calls.
+    pub gas: KnownGas,
 }
 
 /// Ages are counted in heads, not in seconds: neither an outage nor a clock that jumps makes a transaction old.
@@ -68,13 +67,6 @@ struct Ages {
     since: HashMap<B256, u64>,
     /// The attempt at the fee cap of each lane, with the start of its operation's wait, and since which head.
     at_cap: HashMap<LaneId, (B256, Option<DateTime<Utc>>, u64)>,
-}
-
-/// Calls of one shape need nearly the same gas.
-type CallShape = (Address, [u8; 4], usize);
-
-fn shape(target: Address, data: &[u8]) -> Option<CallShape> {
-    Some((target, data.first_chunk().copied()?, data.len()))
 }
 
 impl Network {
@@ -140,7 +132,7 @@ impl Network {
             ages: StdMutex::default(),
             known_market: KnownMarket::default(),
             contracts: Mutex::default(),
-            known_gas: StdMutex::default(),
+            gas: KnownGas::default(),
         }
     }
 
@@ -176,22 +168,6 @@ impl Network {
     /// Keeps the position for the next pass.
     pub(super) fn keep_position(&self, position: Position) {
         *self.position.lock().unwrap_or_else(PoisonError::into_inner) = Some(position);
-    }
-
-    /// The estimated gas of a call of this shape, with a margin for calls that differ by a few bytes.
-    pub fn known_gas(&self, target: Address, data: &[u8]) -> Option<u64> {
-        let known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
-        known.get(&shape(target, data)?).copied()
-    }
-
-    /// Remembers an estimate for later calls of this shape.
-    pub fn learn_gas(&self, target: Address, data: &[u8], estimate: u64) {
-        let Some(shape) = shape(target, data) else { return };
-        let mut known = self.known_gas.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= SHAPES_MAX {
-            known.clear();
-        }
-        known.insert(shape, estimate.saturating_add(estimate / 20));
     }
 
     /// The current market fees, below the cap.

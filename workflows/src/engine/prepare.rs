@@ -1,6 +1,6 @@
 //! Preparation: a trial call before anything is signed. A definite failure ends here and uses no nonce.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
@@ -22,6 +22,7 @@ use muniment_domain::step::Step;
 use crate::engine::conclude;
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
+use crate::engine::known_gas::Estimate;
 use crate::engine::{Engine, Network};
 
 /// A step that is ready to be signed.
@@ -52,6 +53,8 @@ pub enum Outcome {
     Adopted,
     /// Some lines would have made the whole page fail, so it was split into other operations.
     Split,
+    /// It was not tried yet.
+    Later,
 }
 
 /// The reason of a wait for a key of this process.
@@ -94,7 +97,8 @@ impl Memory for () {
 /// The results of the trial calls, each with its operation.
 pub type Tried = Vec<(Operation, Result<Outcome, Failure>)>;
 
-/// Tries the steps of one chain, several in one request. A ready step would have succeeded a moment ago.
+/// Tries the steps of one chain, several in one request. A ready step would have succeeded a moment ago. Of several calls of one shape one is
+/// estimated; the others are left for the next move, which tries them with its gas while the first is signed.
 pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, memory: &dyn Memory) -> Result<Tried, Error> {
     let mut lanes = Lanes::read(engine, network).await?;
     let (mut tried, mut ready) = (Tried::with_capacity(due.len()), Vec::with_capacity(due.len()));
@@ -104,24 +108,55 @@ pub async fn prepare(engine: &Engine, network: &Network, due: Vec<Due>, memory: 
             Err(failure) => tried.push((due.op, Err(failure))),
         }
     }
-    // Of several calls of the same shape one is estimated, and the others are tried with its gas.
-    let mut shapes = HashSet::new();
+    let mut estimates = Vec::new();
     let is_first = |(due, lane): &(Due, Lane)| {
-        trial(network, due, lane).known_gas.is_some() || shapes.insert((due.step.target.0, due.step.calldata.len()))
+        let trial = trial(network, due, lane);
+        if trial.known_gas.is_some() || trial.at != At::Latest {
+            return true;
+        }
+        let estimate = network.gas.begin(due.step.target.0, &trial.call.data);
+        let is_begun = estimate.is_some();
+        estimates.extend(estimate);
+        is_begun
     };
-    let (first, alike): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_first);
-    for ready in [first, alike] {
-        try_all(engine, network, ready, &mut tried).await;
+    let (first, rest): (Vec<_>, Vec<_>) = ready.into_iter().partition(is_first);
+    if first.is_empty() {
+        // Other moves estimate calls like these.
+        for (due, _) in &rest {
+            network.gas.wait(due.step.target.0, &due.step.calldata).await;
+        }
+    }
+    try_all(engine, network, first, estimates, &mut tried).await;
+    if tried.iter().any(|(_, outcome)| matches!(outcome, Ok(Outcome::Ready(_)))) {
+        tried.extend(rest.into_iter().map(|(due, _)| (due.op, Ok(Outcome::Later))));
+    } else {
+        // None could be signed meanwhile, so the node is asked for all the others at once, and not for one after the other.
+        try_all(engine, network, rest, Vec::new(), &mut tried).await;
     }
     Ok(tried)
 }
 
-async fn try_all(engine: &Engine, network: &Network, ready: Vec<(Due, Lane)>, tried: &mut Tried) {
+async fn try_all(
+    engine: &Engine,
+    network: &Network,
+    ready: Vec<(Due, Lane)>,
+    estimates: Vec<Estimate<'_>>,
+    tried: &mut Tried,
+) {
     if ready.is_empty() {
         return;
     }
     let trials: Vec<SimulationRequest> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
     let simulated = network.chain.simulate_all(&trials).await;
+    for (trial, simulated) in trials.iter().zip(&simulated) {
+        if let (Some(target), Ok(Simulation::Gas(estimate))) = (trial.call.to, simulated)
+            && trial.known_gas != Some(*estimate)
+        {
+            network.gas.learn(target, &trial.call.data, *estimate, network.chain.config.gas_cap);
+        }
+    }
+    // Before the decisions, which can take many calls: other moves wait for the estimates.
+    drop(estimates);
     for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
         let outcome = decide(engine, network, &due, lane, trial, simulated).await;
         tried.push((due.op, outcome));
@@ -161,7 +196,7 @@ async fn followed(engine: &Engine, network: &Network) -> Result<Cursor, Failure>
 fn trial(network: &Network, due: &Due, lane: &Lane) -> SimulationRequest {
     let (target, data) = (due.step.target.0, Bytes::from(due.step.calldata.clone()));
     // A call above the gas cap would only be refused; an estimate gives its real need.
-    let known_gas = network.known_gas(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
+    let known_gas = network.gas.of(target, &data).filter(|gas| *gas <= network.chain.config.gas_cap);
     SimulationRequest { call: Call { from: lane.signer.0, to: Some(target), data }, at: due.at, known_gas }
 }
 
@@ -180,9 +215,6 @@ async fn decide(
             return reverted(engine, network, &due.op, &due.step, &trial.call, revert).await;
         }
     };
-    if trial.known_gas != Some(estimate) {
-        network.learn_gas(due.step.target.0, &trial.call.data, estimate);
-    }
     let gas_limit = match gas::limit(estimate, network.chain.config.gas_cap) {
         Ok(limit) => limit,
         Err(above) => return too_large(engine, due, above.to_string()).await,

@@ -137,7 +137,8 @@ pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: V
     }
 }
 
-/// Makes one move of each. Returns the operations that were woken meanwhile: their rows may have been read before that wake's commit.
+/// Makes one move of each. Returns the operations that need another one: they were not tried yet, or they were woken meanwhile, and their
+/// rows may have been read before that wake's commit.
 async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
     let ids: Vec<&OperationId> = holds.iter().map(Hold::id).collect();
     let coming = submitters.prepares();
@@ -163,6 +164,7 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
     for hold in holds {
         match moved.remove(hold.id()) {
             Some(Ok(Next::Sign(prepared))) => submitters.submit(*prepared, hold).await,
+            Some(Ok(Next::Again)) => again.push(hold),
             Some(Ok(Next::Nothing)) => {
                 left = true;
                 again.extend(hold.end());
