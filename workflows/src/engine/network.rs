@@ -81,7 +81,7 @@ impl Network {
     }
 
     /// The limit of a lane's steps that are signed ahead: stored, and not with the node. Where a transaction does not wait for the time of the
-    /// next block, they are as many as the node may have, which gets them as soon as there is room.
+    /// next block, they are as many as the node may have, which gets them as soon as there is room for several.
     pub fn ahead_max(&self) -> i64 {
         if self.mines_at_once() { self.in_flight_max() } else { 0 }
     }
@@ -89,6 +89,11 @@ impl Network {
     /// The limit of a lane's signed steps that no block includes.
     pub fn signed_max(&self) -> i64 {
         self.in_flight_max() + self.ahead_max()
+    }
+
+    /// The fewest transactions that a full lane sends at once.
+    pub fn sent_together(&self) -> usize {
+        self.chain.config.in_flight_max as usize / 4
     }
 
     /// The chain's id, in the database's type.

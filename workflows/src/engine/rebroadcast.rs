@@ -98,9 +98,12 @@ async fn rebroadcast_lane(engine: &Engine, network: &Network, lane: &Lane, sent:
     let now = engine.db.clock().now();
     raise_lowest(engine, network, lane, sent, 1).await?;
     let (mut again, mut to_all) = (Vec::new(), Vec::new());
-    // Those above are signed ahead.
-    let in_flight_max = usize::try_from(network.in_flight_max()).unwrap_or(usize::MAX);
-    for step in sent.steps.iter().take(in_flight_max) {
+    // Those above are signed ahead, and a full lane may hold back the last of the others until it sends several.
+    let mut most = usize::try_from(network.in_flight_max()).unwrap_or(usize::MAX);
+    if sent.steps.len() > most {
+        most -= network.sent_together().saturating_sub(1);
+    }
+    for step in sent.steps.iter().take(most) {
         if let Some(newest) =
             sent.newest_of(step).filter(|a| send::is_silent(a, now, network.chain.config.block_seconds.max(1)))
         {

@@ -1,5 +1,5 @@
 //! Room in the lanes: how many more of their transactions may be in flight. A block makes room. A lane that waits for it sends what it has
-//! signed ahead as soon as the follower sees the block, and signs more in the commit that stores the block. The room is known in memory
+//! signed ahead when the follower sees the block, and signs more in the commit that stores the block. The room is known in memory
 //! only: if the receipts cannot be read or the follower's part of the commit fails, the lane has a few transactions more in flight, for as
 //! long as the block is read again.
 

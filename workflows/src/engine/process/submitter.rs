@@ -2,7 +2,8 @@
 //! together are signed in one commit and sent in one call.
 //!
 //! On a chain that mines at once a lane signs ahead: while the node has as many of its transactions as it may, the lane stores the next
-//! ones, and sends them as soon as the follower sees a block that makes room. A process that ends in between leaves them to the rebroadcast.
+//! ones, and sends them as soon as the follower sees that blocks made room for several. A process that ends in between leaves them to the
+//! rebroadcast.
 //!
 //! More operations than that wait in their rows with `blocked_reason = lane_full`. When a block makes room, the lane takes them without a
 //! wake. `queue::line_up` puts all but the first of a large payout there from the start, so that the queue does not carry their wakes again
@@ -223,6 +224,7 @@ impl Submitter {
         let lowest = state.lowest.unwrap_or(state.lane.next_nonce);
         // The lowest nonce that neither a block in the database includes nor the next commit of the follower.
         let missing = coming.nonce.map_or(lowest, |nonce| nonce.max(lowest));
+        self.ahead.retain(|attempt| attempt.nonce >= missing);
         self.sent_below = missing + network.in_flight_max();
         self.send_ahead(network).await;
         // The follower still gathers blocks, and its commit shares the signatures for their room.
@@ -235,8 +237,8 @@ impl Submitter {
 
     /// Sends what the node may have now.
     async fn send_ahead(&mut self, network: &Network) {
-        let due = self.ahead.partition_point(|attempt| attempt.nonce < self.sent_below);
-        let rest = self.ahead.split_off(due);
+        let room = self.ahead.partition_point(|attempt| attempt.nonce < self.sent_below);
+        let rest = self.ahead.split_off(due(room, self.ahead.len(), network.sent_together()));
         let due = std::mem::replace(&mut self.ahead, rest);
         if !due.is_empty() {
             self.send(network, due).await;
@@ -329,6 +331,12 @@ impl Drop for Submitter {
     }
 }
 
+/// How many of the transactions that are signed ahead are sent now. A node that mines at once can make a block for each send. So if there is
+/// not room for all of them, they wait until there is room for `together`: the lane has others in flight, and a block makes more room.
+const fn due(room: usize, ahead: usize, together: usize) -> usize {
+    if room < ahead && room < together { 0 } else { room }
+}
+
 fn engine_most(engine: &Engine, chain_id: i64) -> usize {
     let most = engine.network(chain_id).map_or(0, Network::in_flight_max) * HELD_FULL_LANES;
     usize::try_from(most).unwrap_or(0)
@@ -349,4 +357,16 @@ pub fn finished(ended: std::result::Result<Result<Broadcast>, tokio::task::JoinE
         tracing::error!("a send panicked: {error}");
         Ok(Broadcast::nothing())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_lane_sends_several_at_once() {
+        assert_eq!((due(3, 8, 4), due(4, 8, 4), due(8, 8, 4)), (0, 4, 8));
+        assert_eq!((due(1, 1, 4), due(3, 3, 4)), (1, 3), "there is room for all that is signed");
+        assert_eq!((due(0, 8, 0), due(1, 8, 0)), (0, 1), "a lane with few in flight sends each by itself");
+    }
 }
