@@ -1,6 +1,7 @@
 //! A lane signs ahead: transactions are stored while the node has as many of the lane as it may, and are sent when a block makes room.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use muniment_activities::config::ChainConfig;
 use muniment_domain::clock::Clock;
@@ -14,6 +15,8 @@ use world::{Database, Fault, FaultProxy, Mining, Rule, on_both_databases};
 use crate::installation::{EngineFixture, Installation, Terms, deploy_with};
 
 const IN_FLIGHT: u64 = 2;
+/// The rebroadcast has had several turns by then.
+const REBROADCASTS: Duration = Duration::from_secs(3);
 const OPERATIONS: usize = 7;
 
 /// An installation whose blocks the test makes, and its node.
@@ -98,6 +101,28 @@ on_both_databases! {
 
         site.resume_blocks().await;
         all_are_deployed_once(&site, EngineFixture::run(engine)).await;
+    }
+
+    async fn a_send_without_an_answer_is_not_repeated_at_once(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+        let node = FaultProxy::start(site.anvil.url(), 1);
+        // This clock stands still, so the transaction stays young.
+        #[allow(clippy::disallowed_methods, reason = "the test's clock starts with the machine's, as the queue's does")]
+        let clock = Clock::manual(chrono::Utc::now());
+        let engine = site.engine_at(clock, |chain| chain.endpoints = vec![node.url().to_owned()]).await;
+        deploy_with(&engine, &site.offerings[0]).await;
+        let sends = || node.calls("eth_sendRawTransaction");
+        let rule = Rule::new(Fault::Delay(REBROADCASTS)).on(&["eth_sendRawTransaction"]);
+        node.add(rule.times(1));
+        let fixture = EngineFixture::run(engine);
+        site.until("it is sent", async || sends() > 0).await;
+        tokio::time::sleep(REBROADCASTS - Duration::from_millis(500)).await;
+        assert_eq!((sends(), site.count("attempts where sends > 0").await), (1, 0));
+
+        site.until("it is answered", async || site.count("attempts where sends > 0").await == 1).await;
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.deployed, 1);
+        fixture.close().await;
     }
 
     async fn a_lane_in_quarantine_sends_nothing_that_is_signed_ahead(database: Database) {

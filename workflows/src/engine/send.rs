@@ -124,9 +124,9 @@ fn in_words(answer: &SendResult) -> String {
     }
 }
 
-/// Whether the last send of an attempt is long enough ago to send it again. A send in the future comes from a clock that was set back
-/// since; it says nothing.
+/// Whether the last send of an attempt is long enough ago to send it again. Without an answer its lane may be about to send what it has
+/// signed. A time in the future comes from a clock that was set back since; it says nothing.
 pub fn is_silent(attempt: &Attempt, now: chrono::DateTime<chrono::Utc>, seconds: u64) -> bool {
     let pause = Span::zero()..Span::seconds(seconds.cast_signed());
-    attempt.sent_at.is_none_or(|sent| !pause.contains(&(now - sent)))
+    !pause.contains(&(now - attempt.sent_at.unwrap_or(attempt.signed_at)))
 }
