@@ -8,9 +8,7 @@ use std::sync::atomic::Ordering;
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::block::{self, Block, BlockTx};
 use muniment_activities::chain::heads::Heads;
-use muniment_activities::chain::receipt::ReceiptRequest;
 use muniment_activities::fault::{Fault, FaultClass};
-use muniment_activities::token::event::TOPICS;
 use muniment_domain::chain::{self, Chain as Cursor, ForeignTransaction, Header};
 use muniment_domain::column::Hex;
 use muniment_domain::point::Point;
@@ -160,7 +158,7 @@ async fn walk(
     let gathered = gather(engine, network, &position.signers, blocks, heads).await?;
     let last = final_block(&cursor, &gathered.heads, &gathered.blocks, ancestor);
     let reached = gathered.blocks.last().is_none_or(|b| b.number == gathered.heads.latest.number);
-    let (found, announced) = find_transactions(network, &position.signers, gathered).await?;
+    let (found, announced) = find_transactions(network, &position.signers, gathered)?;
     let position = commit(engine, network, position, ancestor, found, announced, last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
@@ -220,33 +218,22 @@ fn final_block(cursor: &Cursor, heads: &Heads, blocks: &[Block], ancestor: i64) 
     (cursor.final_number < number && number <= walked).then_some((number, announced.hash))
 }
 
-/// Finds the platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys. Lanes sign in
-/// their room meanwhile.
-async fn find_transactions<'a>(
-    network: &'a Network,
+/// The platform's transactions in the blocks: known attempts with their receipts, and foreign transactions of its keys.
+fn find_transactions<'a>(
+    network: &Network,
     signers: &HashSet<Address>,
     gathered: Gathered<'a>,
-) -> Result<(Found, Announced<'a>), Walk> {
-    let Gathered { blocks, sent, announced, .. } = gathered;
-    let by_us = |t: &&BlockTx| signers.contains(&t.from);
+) -> Result<(Found, Announced<'a>), Fault> {
+    let Gathered { blocks, sent, receipts, announced, .. } = gathered;
     let known: HashSet<B256> = sent.iter().map(|one| one.sent_hash.0).collect();
-    let ours = |b: &Block| b.transactions.iter().filter(by_us).map(|t| t.hash).filter(|h| known.contains(h)).collect();
-    // One request for all of them, or none if the blocks contain no transaction of the platform.
-    let request = |b: &Block| ReceiptRequest {
-        block: b.hash,
-        receipts_root: b.receipts_root,
-        transactions: b.transactions.iter().map(|t| t.hash).collect(),
-        ours: ours(b),
-        events: TOPICS,
-    };
-    let asked: Vec<ReceiptRequest> = blocks.iter().map(request).collect();
-    let receipts = network.chain.receipts_of_blocks(&asked).await?.into_iter().flatten().collect();
+    let is_strange = |t: &&BlockTx| signers.contains(&t.from) && !known.contains(&t.hash);
     let mut foreign = Vec::new();
     for block in &blocks {
-        let strange = block.transactions.iter().filter(by_us).filter(|t| !known.contains(&t.hash));
+        let strange = block.transactions.iter().filter(is_strange);
         foreign.extend(strange.map(|t| stranger(network.id(), block, t.from, t.nonce, t.hash)));
     }
-    Ok((Found { headers: blocks.iter().map(header_of).collect(), sent, receipts, foreign }, announced))
+    let headers = blocks.iter().map(header_of).collect();
+    Ok((Found { headers, sent, receipts: receipts?, foreign }, announced))
 }
 
 /// The proof of a foreign transaction: one of a platform key that the platform did not sign.

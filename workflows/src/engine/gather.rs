@@ -1,15 +1,20 @@
 //! The new blocks of a pass, with the platform's transactions in them. On a chain that mines at once, the follower reads on for a moment while
 //! lanes wait for room: one commit then stores more blocks, and the signatures for all of their room. What the lanes have signed ahead is
-//! sent meanwhile.
+//! sent meanwhile, and the receipts are read.
 
 use std::collections::{BTreeMap, HashSet};
+use std::pin::pin;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use alloy_primitives::{Address, B256};
+use futures::future::{BoxFuture, FutureExt};
+use futures::stream::{FuturesOrdered, StreamExt};
 use muniment_activities::chain::block::Block;
 use muniment_activities::chain::heads::Heads;
+use muniment_activities::chain::receipt::{Receipt, ReceiptRequest};
 use muniment_activities::fault::Fault;
+use muniment_activities::token::event::TOPICS;
 use muniment_domain::Result;
 use muniment_domain::id::LaneId;
 use muniment_domain::step::{self, Sent};
@@ -32,11 +37,13 @@ pub struct Gathered<'a> {
     pub blocks: Vec<Block>,
     /// The known transactions in them.
     pub sent: Vec<Sent>,
+    /// The receipts of those.
+    pub receipts: Result<Vec<Receipt>, Fault>,
     /// The room that they make.
     pub announced: Announced<'a>,
 }
 
-/// Finds the platform's transactions in blocks, and in those that follow while lanes wait for room.
+/// Finds the platform's transactions in blocks, and in those that follow while lanes wait for room, with their receipts.
 pub async fn gather<'a>(
     engine: &Engine,
     network: &'a Network,
@@ -45,21 +52,80 @@ pub async fn gather<'a>(
     heads: Heads,
 ) -> Result<Gathered<'a>> {
     let sent = find_sent(engine, network, signers, &blocks).await?;
-    let mut all = Gathered { heads, blocks, sent, announced: network.room.announce() };
+    let mut reading = Reading { asked: FuturesOrdered::new(), read: Ok(Vec::new()) };
+    reading.ask(network, &blocks, &sent);
+    let mut all = Gathered { heads, blocks, sent, receipts: Ok(Vec::new()), announced: network.room.announce() };
     all.announced.add(lowest_missing(network, &all.sent));
     let begun = Instant::now();
-    while all.is_continued(network) && begun.elapsed() < GATHER {
-        sleep(LOOK).await;
+    while all.is_continued(network) && reading.read.is_ok() && begun.elapsed() < GATHER {
+        let next = async {
+            sleep(LOOK).await;
+            read_on(network, &all.blocks).await
+        };
         // What cannot be read, or is on another branch, is for the next pass.
-        let Ok((heads, blocks)) = read_on(network, &all.blocks).await else { break };
+        let Ok((heads, blocks)) = reading.meanwhile(next).await else { break };
         let sent = find_sent(engine, network, signers, &blocks).await?;
         all.announced.add(lowest_missing(network, &sent));
+        reading.ask(network, &blocks, &sent);
         all.heads = Heads { finalized: heads.finalized.or(all.heads.finalized.take()), ..heads };
         all.blocks.extend(blocks);
         all.sent.extend(sent);
     }
     all.announced.commit();
+    all.receipts = reading.end().await;
     Ok(all)
+}
+
+/// The receipts that are being read, in the order of the blocks.
+struct Reading<'a> {
+    asked: FuturesOrdered<BoxFuture<'a, Result<Vec<Vec<Receipt>>, Fault>>>,
+    read: Result<Vec<Receipt>, Fault>,
+}
+
+impl<'a> Reading<'a> {
+    /// Asks for the receipts of known transactions in blocks, in one request, or none if the blocks contain no transaction of the platform.
+    fn ask(&mut self, network: &'a Network, blocks: &[Block], sent: &[Sent]) {
+        let known: HashSet<B256> = sent.iter().map(|one| one.sent_hash.0).collect();
+        let request = |block: &Block| ReceiptRequest {
+            block: block.hash,
+            receipts_root: block.receipts_root,
+            transactions: block.transactions.iter().map(|t| t.hash).collect(),
+            ours: block.transactions.iter().map(|t| t.hash).filter(|hash| known.contains(hash)).collect(),
+            events: TOPICS,
+        };
+        let asked: Vec<ReceiptRequest> = blocks.iter().map(request).collect();
+        self.asked.push_back(async move { network.chain.receipts_of_blocks(&asked).await }.boxed());
+    }
+
+    /// Reads on until this future ends.
+    async fn meanwhile<T>(&mut self, next: impl Future<Output = T>) -> T {
+        let mut next = pin!(next);
+        loop {
+            tokio::select! {
+                biased;
+                ended = &mut next => return ended,
+                Some(read) = self.asked.next() => self.add(read),
+            }
+        }
+    }
+
+    /// All receipts, or the first fault.
+    async fn end(mut self) -> Result<Vec<Receipt>, Fault> {
+        while self.read.is_ok()
+            && let Some(read) = self.asked.next().await
+        {
+            self.add(read);
+        }
+        self.read
+    }
+
+    fn add(&mut self, read: Result<Vec<Vec<Receipt>>, Fault>) {
+        match (&mut self.read, read) {
+            (Ok(all), Ok(read)) => all.extend(read.into_iter().flatten()),
+            (Ok(_), Err(fault)) => self.read = Err(fault),
+            (Err(_), _) => {}
+        }
+    }
 }
 
 impl Gathered<'_> {
