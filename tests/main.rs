@@ -129,6 +129,7 @@ mod snapshot;
 mod source;
 mod start;
 mod statements;
+mod stored_receipt;
 mod strange_input;
 mod subscription;
 mod subscription_caller;

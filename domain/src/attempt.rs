@@ -48,8 +48,18 @@ pub struct Attempt {
     pub last_answer: Option<String>,
     pub block_number: Option<i64>,
     pub block_hash: Option<Hex<B256>>,
-    /// Its text, because a receipt can be long and few readers need it.
+    /// That of an earlier release. A newer one is in `receipt_text`.
     pub receipt: Option<Json<Box<RawValue>>>,
+    /// As JSON.
+    pub receipt_text: Option<String>,
+}
+
+impl Attempt {
+    /// The receipt, as JSON. Its text, because a receipt can be long and few readers need it.
+    pub fn receipt(&self) -> Option<&str> {
+        // First that of the earlier release: its processes do not know the other one, and do not take it back with the block.
+        self.receipt.as_ref().map(|receipt| receipt.get()).or(self.receipt_text.as_deref())
+    }
 }
 
 /// Stores signed transactions. After this commit they can be on the wire.
@@ -205,7 +215,8 @@ pub struct InBlock {
     pub tx_hash: Hex<B256>,
     pub block_number: i64,
     pub block_hash: Hex<B256>,
-    pub receipt: Json<Box<RawValue>>,
+    /// As JSON.
+    pub receipt: String,
     /// The answer to its send, if nothing has stored it yet.
     pub answer: Option<SendAnswer>,
 }
@@ -219,7 +230,7 @@ pub async fn record_blocks(tx: &mut Tx, included: &[InBlock]) -> Result<()> {
         lock_rows(tx, first.chain_id, &included.iter().map(|one| one.tx_hash).collect::<Vec<_>>()).await?;
     }
     for portion in portions(tx, &included) {
-        sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = v.column5,
+        sql("update attempts set block_number = v.column3, block_hash = v.column4, receipt = null, receipt_text = v.column5,
                  sends = sends + v.column6, sent_at = coalesce(v.column7, sent_at), last_answer = coalesce(v.column8, last_answer)
              from (")
         .values(portion, |one| {

@@ -193,7 +193,7 @@ pub async fn rewind(tx: &mut Tx, chain_id: i64, ancestor: i64) -> Result<u64> {
         "delete from chain_blocks where chain_id = $1 and number > $2",
         "delete from foreign_transactions where chain_id = $1 and block_number > $2",
         // What is above the final block is open, so only the few open attempts are read.
-        "update attempts set block_number = null, block_hash = null, receipt = null \
+        "update attempts set block_number = null, block_hash = null, receipt = null, receipt_text = null \
          where chain_id = $1 and block_number > $2 and open",
         "update operation_steps set state = 'unsigned', tx_hash = null, block_number = null, block_hash = null \
          where chain_id = $1 and block_number > $2 and state = 'included' and nonce is null",

@@ -68,7 +68,7 @@ pub async fn accept(tx: &mut Tx, chain: &Chain, ancestor: (i64, B256), actor: &s
     let is_sent = |gap: &(LaneId, i64)| wanted.iter().any(|(_, _, lane, nonce)| (lane, nonce) == (&gap.0, &gap.1));
     let gaps: Vec<(LaneId, i64)> = used.into_iter().filter(|gap| !is_sent(gap)).collect();
     for (operation_id, position, lane_id, nonce) in &wanted {
-        sql("update attempts set open = true, block_number = null, block_hash = null, receipt = null
+        sql("update attempts set open = true, block_number = null, block_hash = null, receipt = null, receipt_text = null
              where lane_id = $1 and nonce = $2")
         .bind((lane_id, *nonce))
         .execute(tx)

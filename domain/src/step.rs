@@ -197,7 +197,7 @@ pub async fn save_all(tx: &mut Tx, steps: &[Step], read: State) -> Result<()> {
 pub async fn withdraw_inclusion(tx: &mut Tx, step: &Step) -> Result<()> {
     let now = tx.now();
     let state = if step.nonce.is_some() { State::Signed } else { State::Unsigned };
-    sql("update attempts set block_number = null, block_hash = null, receipt = null where chain_id = $1 and tx_hash = $2")
+    sql("update attempts set block_number = null, block_hash = null, receipt = null, receipt_text = null where chain_id = $1 and tx_hash = $2")
         .bind((step.chain_id, step.tx_hash))
         .execute(tx)
         .await?;

@@ -185,8 +185,7 @@ struct Gas {
 
 fn step_of(op: &Operation, step: &Step, attempts: &[Attempt]) -> View {
     let mined = attempts.iter().find(|a| a.position == step.position && Some(a.tx_hash) == step.tx_hash);
-    let receipt = mined.and_then(|attempt| attempt.receipt.as_ref());
-    let gas = receipt.and_then(|text| serde_json::from_str(text.get()).ok());
+    let gas = mined.and_then(Attempt::receipt).and_then(|text| serde_json::from_str(text).ok());
     let Gas { gas_used, effective_gas_price } = gas.unwrap_or_default();
     View {
         index: step.position,

@@ -10,7 +10,7 @@ use muniment_domain::id::{OfferingId, OperationId};
 use muniment_domain::operation::Kind;
 use muniment_domain::report::Filter;
 use muniment_domain::report::transaction as domain;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use utoipa::ToSchema;
 
@@ -88,6 +88,13 @@ struct Total {
     fee: String,
 }
 
+/// What a receipt says of the cost.
+#[derive(Deserialize)]
+struct Cost {
+    gas_used: u64,
+    effective_gas_price: u128,
+}
+
 struct Transactions {
     filter: Filter,
     after: Option<String>,
@@ -96,8 +103,9 @@ struct Transactions {
 
 impl Transactions {
     fn line(&mut self, line: domain::Line) -> Line {
-        let of_receipt = |key: &str| line.receipt.as_ref().and_then(|receipt| receipt.0[key].as_u64());
-        let (gas_used, effective_gas_price) = (of_receipt("gas_used"), of_receipt("effective_gas_price"));
+        let cost: Option<Cost> = line.receipt.as_deref().and_then(|text| serde_json::from_str(text).ok());
+        let gas_used = cost.as_ref().map(|cost| cost.gas_used);
+        let effective_gas_price = cost.and_then(|cost| u64::try_from(cost.effective_gas_price).ok());
         let fee = gas_used.zip(effective_gas_price).map(|(gas, price)| u128::from(gas) * u128::from(price));
         let sum = self.sums.entry(line.chain_id).or_default();
         *sum = (sum.0 + 1, sum.1 + gas_used.unwrap_or_default(), sum.2 + fee.unwrap_or_default());

@@ -2,8 +2,6 @@
 
 use alloy_primitives::{Address, B256};
 use chrono::{DateTime, Utc};
-use serde_json::Value;
-use sqlx::types::Json;
 
 use super::Filter;
 use crate::Result;
@@ -26,8 +24,8 @@ pub struct Line {
     pub tx_hash: Hex<B256>,
     pub block_number: Option<i64>,
     pub confirmed_at: DateTime<Utc>,
-    /// None for a transaction that somebody else sent.
-    pub receipt: Option<Json<Value>>,
+    /// As JSON. None for a transaction that somebody else sent.
+    pub receipt: Option<String>,
 }
 
 /// The lines of the next `window` operations after an id, and the last of their ids; none at the end. Operations without a line count
@@ -44,7 +42,7 @@ pub async fn page(tx: &mut Tx, f: &Filter, after: &str, window: i64) -> Result<(
         .await?;
     let Some(last) = last else { return Ok((Vec::new(), None)) };
     let lines = sql("select o.id as operation_id, o.kind, o.offering_id, s.chain_id, s.name, s.target, s.tx_hash,
-            s.block_number, o.confirmed_at, a.receipt
+            s.block_number, o.confirmed_at, coalesce(cast(a.receipt as text), a.receipt_text) as receipt
         from operations o join operation_steps s on s.operation_id = o.id
             left join attempts a on a.chain_id = s.chain_id and a.tx_hash = s.tx_hash
         where o.id > $1 and o.id <= $2 and o.status = 'confirmed' and o.confirmed_at >= $3 and o.confirmed_at < $4

@@ -98,8 +98,7 @@ async fn read(tx: &mut Tx, chain_id: i64, steps: Vec<Step>) -> Result<(Vec<Final
         let Some(op) = ops.get(&step.operation_id) else { continue };
         let attempt = step.tx_hash.and_then(|hash| attempts.remove(&hash.0));
         let header = step.block_number.and_then(|number| headers.get(&number).copied());
-        let stored = attempt.as_ref().and_then(|attempt| attempt.receipt.as_ref());
-        let stored = stored.map(|text| serde_json::from_str::<Receipt>(text.get()));
+        let stored = attempt.as_ref().and_then(Attempt::receipt).map(serde_json::from_str::<Receipt>);
         match stored.transpose() {
             Ok(stored) => finals.push(Final { op: (*op).clone(), step, attempt, stored, header }),
             Err(e) => damaged.push(((*op).clone(), unreadable(&step, &format!("its receipt: {e}")))),

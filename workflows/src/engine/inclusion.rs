@@ -10,7 +10,6 @@ use muniment_domain::db::Tx;
 use muniment_domain::operation::{self, Status};
 use muniment_domain::step::{self, Sent, State, Step};
 use muniment_domain::{Error, Result};
-use sqlx::types::Json;
 
 use crate::engine::queue;
 
@@ -65,7 +64,7 @@ fn in_block(sent: &Sent, receipt: &Receipt, answers: &[SendAnswer]) -> Result<In
         tx_hash: sent.sent_hash,
         block_number: receipt.block_number.cast_signed(),
         block_hash: Hex(receipt.block_hash),
-        receipt: Json(serde_json::value::to_raw_value(receipt).map_err(unreadable)?),
+        receipt: serde_json::to_string(receipt).map_err(unreadable)?,
         answer: answers.iter().find(|answer| answer.tx_hash == receipt.tx_hash).cloned(),
     })
 }

@@ -335,6 +335,7 @@ pub fn new_attempt(
         block_number: None,
         block_hash: None,
         receipt: None,
+        receipt_text: None,
     }
 }
 
