@@ -172,12 +172,12 @@ impl Process {
             Move::Send(nth) => self.lanes.send(network, nth).await,
             Move::Keep => format!("pause {:?}", self.keeper.lock().await.turn(engine, network).await?),
             Move::Settle => {
-                let settled = keeper::settle_once(engine, network, &mut *self.settled.lock().await).await?;
-                format!("{settled} settled")
+                let more = keeper::settle_once(engine, network, &mut *self.settled.lock().await).await?;
+                format!("more to settle: {more}")
             }
             Move::KeepSweeping => said(keeper::sweep_once(engine, &mut keeper::LastDone::default()).await?),
             Move::Follow => format!("{:?}", follow::follow(engine, network).await?),
-            Move::Finalise => format!("{} settled", finalise::finalise(engine, network).await?),
+            Move::Finalise => format!("more to settle: {}", finalise::finalise(engine, network).await?),
             Move::Tend => said(rebroadcast::rebroadcast(engine, network).await?),
             Move::Observe => {
                 observe::observe(engine, network).await?;

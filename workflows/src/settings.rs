@@ -63,7 +63,7 @@ pub struct Settings {
     pub concurrency: usize,
     /// Limit of operations that one commit signs.
     pub sign_batch: usize,
-    /// Limit of final steps that one commit settles.
+    /// Limit of final steps that one commit settles. Of long calls it settles fewer.
     pub settle_batch: usize,
     /// Seconds that a stopping process waits for its current moves.
     pub drain_seconds: u64,
@@ -125,7 +125,7 @@ impl Default for Settings {
             sweep_seconds: 3,
             concurrency: 64,
             sign_batch: 64,
-            settle_batch: 64,
+            settle_batch: 256,
             drain_seconds: 20,
             observe_seconds: 120,
             queue_retention_hours: 24,

@@ -35,18 +35,32 @@ struct Final {
     header: Option<B256>,
 }
 
-/// Settles up to one batch of final steps, and returns their number.
-pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
+/// The bytes of calls that one commit settles at most, about sixty pages of two hundred lines. The verdict on a longer call writes more
+/// rows, and on SQLite all other writes wait for it.
+const CALLS_PER_COMMIT: usize = 800_000;
+
+/// The steps that one commit settles at most where several endpoints must confirm each receipt, one after the other.
+const CONFIRMED_PER_COMMIT: usize = 64;
+
+/// Settles up to one batch of final steps. Returns whether more of them can be settled at once.
+pub async fn finalise(engine: &Engine, network: &Network) -> Result<bool> {
     let told = ledger::read_to_final(engine, network).await?;
     let mut tx = engine.db.read().await?;
-    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(0) };
+    let Some(cursor) = chain::find(&mut tx, network.id()).await? else { return Ok(false) };
     if cursor.halted_reason.is_some() {
-        return Ok(0);
+        return Ok(false);
     }
-    let limit = i64::try_from(engine.settings.settle_batch).unwrap_or(i64::MAX);
+    let most = match network.chain.config.quorum {
+        ..=1 => engine.settings.settle_batch.max(1),
+        _ => engine.settings.settle_batch.clamp(1, CONFIRMED_PER_COMMIT),
+    };
+    let limit = i64::try_from(most).unwrap_or(i64::MAX);
     let pause = damaged_pause(engine);
     let up_to = (cursor.final_number, told.as_ref().map(|told| told.up_to));
-    let steps = step::included_up_to(&mut tx, cursor.chain_id, up_to, pause, limit).await?;
+    let mut steps = step::included_up_to(&mut tx, cursor.chain_id, up_to, pause, limit).await?;
+    let found = steps.len();
+    steps.truncate(in_one_commit(steps.iter().map(|step| step.calldata.len())));
+    let (taken, is_cut) = (steps.len(), steps.len() < found || found == most);
     let foreign = chain::final_foreign_of_open_steps(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let (finals, mut damaged) = read(&mut tx, cursor.chain_id, steps).await?;
     let stored: Vec<&Receipt> = finals.iter().filter_map(|one| one.stored.as_ref()).collect();
@@ -61,7 +75,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
             return Err(error);
         }
     };
-    let (mut count, unwritten) = verdicts::write(engine, network, told, settled).await?;
+    let (count, unwritten) = verdicts::write(engine, network, told, settled).await?;
     damaged.extend(unwritten);
     for (op, error) in damaged {
         set_aside(engine, op, &error).await?;
@@ -71,10 +85,19 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<usize> {
         let (signer, nonce) = (proof.signer.0, proof.nonce.cast_unsigned());
         if network.chain.is_taken_by(signer, nonce, proof.tx_hash.0, proof.block_hash.0).await {
             taken_by_foreign(engine, &proof).await?;
-            count += 1;
         }
     }
-    Ok(count)
+    // Steps that wait would be found again.
+    Ok(is_cut && count == taken)
+}
+
+/// The number of steps that one commit settles, from the lengths of their calls.
+fn in_one_commit(calls: impl Iterator<Item = usize>) -> usize {
+    let sums = calls.scan(0, |sum: &mut usize, length| {
+        *sum += length;
+        Some(*sum)
+    });
+    sums.take_while(|sum| *sum <= CALLS_PER_COMMIT).count().max(1)
 }
 
 /// Reads the facts for the verdicts on these steps, for all of them together.
@@ -325,4 +348,16 @@ async fn taken_by_foreign(engine: &Engine, proof: &chain::ForeignTransaction) ->
     let problem = Problem { stage: Stage::Tracking, code: "nonce_consumed_externally".to_owned(), message, data: None };
     conclude::settle(&mut tx, &mut op, &mut step, Verdict::Undone(Outcome::Foreign, problem), proof.tx_hash.0).await?;
     tx.commit(Point::Finalise).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_settles_many_short_calls_or_few_long_ones() {
+        let fit = |length: usize, count: usize| in_one_commit(std::iter::repeat_n(length, count));
+        assert_eq!((fit(1_000, 256), fit(13_000, 256)), (256, 61));
+        assert_eq!(fit(CALLS_PER_COMMIT + 1, 2), 1, "a single one always fits");
+    }
 }

@@ -42,9 +42,9 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     while !stop.is_cancelled() {
         let settled = limited("settling", TURN, settle_once(engine, network, &mut renewed)).await;
         let pause = match settled {
-            Ok(count) if count >= engine.settings.settle_batch => continue,
+            Ok(true) => continue,
             // The rest is checked again with the next block, or after a while.
-            Ok(_) => {
+            Ok(false) => {
                 if network.room.is_awaited() {
                     _ = timeout(GATHER_FINAL, stop.cancelled()).await;
                 }
@@ -63,10 +63,10 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
     }
 }
 
-/// Settles final receipts, if this process follows the chain. Its lease is only a sign of life.
-pub async fn settle_once(engine: &Engine, network: &Network, renewed: &mut Last) -> Result<usize> {
+/// Settles final receipts, if this process follows the chain. Its lease is only a sign of life. Returns whether more can be settled.
+pub async fn settle_once(engine: &Engine, network: &Network, renewed: &mut Last) -> Result<bool> {
     if !network.followed_here.load(Ordering::Relaxed) {
-        return Ok(0);
+        return Ok(false);
     }
     if renewed.is_past(network.chain.milliseconds(), RENEW)
         && engine.holder.acquire(&engine.db, &format!("settle:{}", network.id())).await?
