@@ -21,11 +21,15 @@ const OPERATIONS: usize = 7;
 
 /// An installation whose blocks the test makes, and its node.
 async fn without_blocks(database: Database) -> (Installation, Engine, FaultProxy) {
-    let site = Installation::new(database, Mining::Quick, &[Terms::free(1); OPERATIONS]).await;
+    limited_to(IN_FLIGHT, OPERATIONS, database).await
+}
+
+async fn limited_to(in_flight: u64, operations: usize, database: Database) -> (Installation, Engine, FaultProxy) {
+    let site = Installation::new(database, Mining::Quick, &vec![Terms::free(1); operations]).await;
     site.stop_blocks().await;
     let node = FaultProxy::start(site.anvil.url(), 1);
     let limited = |chain: &mut ChainConfig| {
-        chain.in_flight_max = IN_FLIGHT as u32;
+        chain.in_flight_max = in_flight as u32;
         chain.endpoints = vec![node.url().to_owned()];
     };
     let engine = site.engine_at(Clock::System, limited).await;
@@ -37,15 +41,19 @@ async fn without_blocks(database: Database) -> (Installation, Engine, FaultProxy
 
 /// As many again as the node may have are signed, and the node does not have them.
 async fn signed_ahead(site: &Installation) {
-    let signed = 2 * IN_FLIGHT;
+    signed_twice(IN_FLIGHT, site).await;
+}
+
+async fn signed_twice(in_flight: u64, site: &Installation) {
+    let signed = 2 * in_flight;
     let is_signed = async || site.count("operation_steps where state = 'signed'").await == signed.cast_signed();
-    site.until("it is signed ahead", async || site.in_pool().await == IN_FLIGHT && is_signed().await).await;
+    site.until("it is signed ahead", async || site.in_pool().await == in_flight && is_signed().await).await;
 }
 
 async fn all_are_deployed_once(site: &Installation, fixture: EngineFixture) {
     site.mined_until_settled().await;
     let report = site.exactly_once().await;
-    assert_eq!((report.deployed, report.attention), (OPERATIONS, 0));
+    assert_eq!((report.deployed, report.attention), (site.offerings.len(), 0));
     fixture.close().await;
 }
 
@@ -62,6 +70,28 @@ on_both_databases! {
         site.anvil.mine(1).await;
         site.until("the room is used", async || site.in_pool().await == IN_FLIGHT).await;
         signed_ahead(&site).await;
+        site.resume_blocks().await;
+        all_are_deployed_once(&site, fixture).await;
+    }
+
+    async fn a_full_lane_sends_several_at_once(database: Database) {
+        let (site, engine, node) = limited_to(8, 20, database).await;
+        let fixture = EngineFixture::run(engine);
+        signed_twice(8, &site).await;
+        // Nothing is sent again before the block.
+        node.add(Rule::new(Fault::DropRequest).on(&["eth_sendRawTransaction"]));
+        let above = "nonce > (select min(nonce) from attempts)";
+        for row in site.rows(&format!("select tx_hash from attempts where {above}")).await {
+            site.anvil.evict(&row[0]).await;
+        }
+        site.anvil.mine(1).await;
+        site.until("one is included", async || site.count("operation_steps where state = 'included'").await == 1).await;
+        node.heal();
+        site.until("the others are sent again", async || site.in_pool().await == 7).await;
+        assert_eq!(site.count("attempts where sends > 0").await, 8, "there is room for one, and more wait");
+
+        site.anvil.mine(1).await;
+        site.until("the room is used", async || site.in_pool().await == 8).await;
         site.resume_blocks().await;
         all_are_deployed_once(&site, fixture).await;
     }
@@ -112,11 +142,11 @@ on_both_databases! {
         let engine = site.engine_at(clock, |chain| chain.endpoints = vec![node.url().to_owned()]).await;
         deploy_with(&engine, &site.offerings[0]).await;
         let sends = || node.calls("eth_sendRawTransaction");
-        let rule = Rule::new(Fault::Delay(REBROADCASTS)).on(&["eth_sendRawTransaction"]);
+        let rule = Rule::new(Fault::Delay(2 * REBROADCASTS)).on(&["eth_sendRawTransaction"]);
         node.add(rule.times(1));
         let fixture = EngineFixture::run(engine);
         site.until("it is sent", async || sends() > 0).await;
-        tokio::time::sleep(REBROADCASTS - Duration::from_millis(500)).await;
+        tokio::time::sleep(REBROADCASTS).await;
         assert_eq!((sends(), site.count("attempts where sends > 0").await), (1, 0));
 
         site.until("it is answered", async || site.count("attempts where sends > 0").await == 1).await;
