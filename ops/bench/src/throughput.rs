@@ -25,27 +25,28 @@ use crate::seed::Series;
 use crate::stall::{self, Stall};
 use crate::table::{self, Line, Table, pair};
 
+/// The operations of a run. With fewer, a fast run would be a single commit, which has no rate.
+const COUNT: usize = 1_000;
 const CONFIRMED_AT: &str = "select confirmed_at from operations where confirmed_at is not null";
 
 /// Three lines for each pair and each number of lanes: the rate, what an operation costs, and where the processor's time goes.
 pub async fn measure(arguments: &Arguments, table: &mut Table) {
-    let count = arguments.either(1_000, 200);
     let rounds = arguments.runs.unwrap_or_else(|| arguments.either(5, 2));
     for kind in &arguments.kinds {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
             let mut all: Vec<Runs> = arguments.engines.iter().map(|_| Runs::default()).collect();
-            let mut before = baseline(*kind, lanes, count, Precheck::Skip).await;
+            let mut before = baseline(*kind, lanes, Precheck::Skip).await;
             for _ in 0..rounds {
                 // As long as the others, because anvil slows down with each block.
                 let estimated = match arguments.quick {
                     true => None,
-                    false => Some(baseline(*kind, lanes, count, Precheck::Estimate).await),
+                    false => Some(baseline(*kind, lanes, Precheck::Estimate).await),
                 };
                 for (engine, runs) in arguments.engines.iter().zip(&mut all) {
-                    let ours = engine_run(*engine, *kind, lanes, count).await;
+                    let ours = engine_run(*engine, *kind, lanes).await;
                     // Before and after: the machine may have other work in between.
-                    let after = baseline(*kind, lanes, count, Precheck::Skip).await;
+                    let after = baseline(*kind, lanes, Precheck::Skip).await;
                     runs.add(before, ours, &after, estimated.as_ref());
                     before = after;
                 }
@@ -54,8 +55,8 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
                 let on = format!("{}, {lanes} lane{}", pair(*engine, *kind), if lanes == 1 { "" } else { "s" });
                 let one = *alone.entry(table::engine(*engine)).or_insert(median(&runs.ours));
                 table.add(rate(on.clone(), lanes, one, &runs));
-                let watched = watched_run(*engine, *kind, lanes, count).await;
-                let idle = idle_commits(*engine, *kind, lanes, &runs).await.map(|commits| commits / count as f64);
+                let watched = watched_run(*engine, *kind, lanes).await;
+                let idle = idle_commits(*engine, *kind, lanes, &runs).await.map(|commits| commits / COUNT as f64);
                 table.add(cost(on.clone(), &runs, &watched.calls, idle));
                 table.add(Line {
                     row: "profile of the process",
@@ -132,23 +133,18 @@ fn cost(on: String, runs: &Runs, calls: &str, idle: Option<f64>) -> Line {
 }
 
 /// Operations a second, and the cost of each.
-async fn engine_run(
-    engine: Engine,
-    kind: NodeKind,
-    lanes: usize,
-    count: usize,
-) -> Result<(Rate, OperationCost), Stall> {
+async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize) -> Result<(Rate, OperationCost), Stall> {
     let network = fresh(kind).await;
-    let site = Installation::new(engine, count as u64, network.platform).await;
+    let site = Installation::new(engine, COUNT as u64, network.platform).await;
     let start = Counters::start(&site).await;
-    site.accept_deployments(0..count as u64).await;
+    site.accept_deployments(0..COUNT as u64).await;
     let accepted = Counters::now(&site).await;
     let link = network.link(lanes);
     let started = Instant::now();
     let (binary, _) = site.start("worker", Some(&link)).await;
-    let pause = stall::until(&network.node.rpc(), count, &Confirmed { site: &site, kind }).await?;
+    let pause = stall::until(&network.node.rpc(), COUNT, &Confirmed { site: &site, kind }).await?;
     let (time, end) = (started.elapsed(), Counters::now(&site).await);
-    let cost = OperationCost { time, ..Counters::cost(start, accepted, end, binary.pid(), count) };
+    let cost = OperationCost { time, ..Counters::cost(start, accepted, end, binary.pid(), COUNT) };
     let rate = rate_with(pace(&site.view.times(CONFIRMED_AT).await), pause)?;
     Ok((rate, cost))
 }
@@ -182,31 +178,31 @@ struct Watched {
 }
 
 /// The calls to the node, and the functions that used the processor. A run of its own, because the proxy and the samples slow it down.
-async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize, count: usize) -> Watched {
+async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize) -> Watched {
     let network = fresh(kind).await;
     let proxy = RecordingProxy::start(&network.node.url).await;
-    let site = Installation::new(engine, count as u64, network.platform).await;
-    site.accept_deployments(0..count as u64).await;
+    let site = Installation::new(engine, COUNT as u64, network.platform).await;
+    site.accept_deployments(0..COUNT as u64).await;
     let link = Link { url: &proxy.url, ..network.link(lanes) };
     let head = async || network.node.rpc().number("eth_blockNumber", json!([])).await;
     let from = head().await;
     let (binary, _) = site.start("worker", Some(&link)).await;
     let profile = Profile::of(binary.pid());
-    let done = stall::until(&network.node.rpc(), count, &Confirmed { site: &site, kind }).await;
+    let done = stall::until(&network.node.rpc(), COUNT, &Confirmed { site: &site, kind }).await;
     let (calls, blocks) = (proxy.traffic().calls.values().sum::<u64>() as f64, (head().await - from) as f64);
     drop(binary);
     let calls = match done {
-        Ok(_) => format!("{:.1} calls to the node, {:.1} a block", calls / count as f64, calls / blocks),
+        Ok(_) => format!("{:.1} calls to the node, {:.1} a block", calls / COUNT as f64, calls / blocks),
         Err(stall) => format!("calls to the node not counted: {stall}"),
     };
     Watched { calls, profile: profile.text().await }
 }
 
-async fn baseline(kind: NodeKind, lanes: usize, count: usize, precheck: Precheck) -> Result<Rate, Stall> {
+async fn baseline(kind: NodeKind, lanes: usize, precheck: Precheck) -> Result<Rate, Stall> {
     let network = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
-        (0..count as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
+        (0..COUNT as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&network.bare_keys[..lanes], all);
     let run = bare_chain::try_run(&network.node.rpc(), lanes, precheck, IN_FLIGHT).await?;
     rate_with(pace(&since(run.started, &run.included)), run.pause)
