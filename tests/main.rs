@@ -144,6 +144,7 @@ mod token_view;
 mod unproved_email;
 mod used_nonce;
 mod users;
+mod verdicts;
 mod wallet_proof;
 mod webhook_again;
 mod webhook_delivery;

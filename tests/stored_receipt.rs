@@ -25,6 +25,14 @@ async fn is_confirmed(site: &Installation, fixture: EngineFixture) {
     fixture.close().await;
 }
 
+/// The receipt as an earlier release stored it.
+const fn former(site: &Installation) -> &'static str {
+    match site.database {
+        Database::Sqlite(_) => "receipt_text",
+        Database::Postgres(_) => "cast(receipt_text as jsonb)",
+    }
+}
+
 on_both_databases! {
     async fn a_verdict_needs_the_stored_receipt_alone(database: Database) {
         let (site, fixture, _node) = included(database).await;
@@ -33,11 +41,16 @@ on_both_databases! {
 
     async fn a_receipt_of_an_earlier_release_still_counts(database: Database) {
         let (site, fixture, _node) = included(database).await;
-        let former = match site.database {
-            Database::Sqlite(_) => "receipt_text",
-            Database::Postgres(_) => "cast(receipt_text as jsonb)",
-        };
+        let former = former(&site);
         assert_eq!(site.write(&format!("update attempts set receipt = {former}, receipt_text = null")).await, 1);
+        is_confirmed(&site, fixture).await;
+    }
+
+    async fn a_receipt_that_an_earlier_release_stored_again_counts(database: Database) {
+        let (site, fixture, _node) = included(database).await;
+        let former = former(&site);
+        let outdated = "'{\"outdated\": true}'";
+        assert_eq!(site.write(&format!("update attempts set receipt = {former}, receipt_text = {outdated}")).await, 1);
         is_confirmed(&site, fixture).await;
     }
 }

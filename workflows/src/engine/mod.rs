@@ -7,6 +7,7 @@ pub(crate) mod catch_up;
 pub(crate) mod chain_identity;
 pub mod commits;
 pub(crate) mod conclude;
+mod decide;
 pub mod effect;
 pub mod execution;
 pub mod failure;
