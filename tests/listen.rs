@@ -69,4 +69,16 @@ on_both_databases! {
             assert!(status.code() == Some(1) && output.contains(words), "{status}: {output}");
         }
     }
+    async fn a_command_ends_when_nobody_reads_its_output(database: Database) {
+        let one_line = "{ \"$0\" \"$@\"; echo \"ended with $?\" >&2; } | head -n 1; exit";
+        let (status, output) = Launch::new(["openapi"]).behind(one_line).output();
+        assert!(status.success() && output.contains("ended with 0"), "{output}");
+        let api = fixture(database).await;
+        let server = api.start().await;
+        let (_, key) = key(&api, &server, "webhooks:write").await;
+        let listener = listen(&server, &key).behind(one_line).spawn();
+        listener.line_with("Listening at ", PATIENCE).unwrap();
+        operation_event(&api, 1).await;
+        assert!(listener.line_with("ended with 0", PATIENCE).is_some(), "{}", listener.log());
+    }
 }

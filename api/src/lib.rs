@@ -48,7 +48,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use cli::arguments::{Admin, Arguments, Audit, Command, KeyCommand, KeysCommand, UserCommand};
 use cli::run::Roles;
-use cli::{admin, doctor, intervene, listen, run, trigger};
+use cli::{admin, doctor, intervene, listen, output, run, trigger};
 use config::log::{Log, Start};
 use config::{Config, database, log};
 use failure::Failure;
@@ -74,7 +74,7 @@ async fn start(Arguments { config, command }: Arguments) -> Result<(), Failure> 
             let environment: Vec<_> = std::env::vars().collect();
             trigger::run(&wanted, Config::is_for_production(config.as_deref(), &environment)).await?;
         }
-        Some(Command::OpenApi) => print!("{}", server::document::text()),
+        Some(Command::OpenApi) => _ = output::print(&server::document::text())?,
         command => {
             let environment: Vec<_> = std::env::vars().collect();
             let production = Config::is_for_production(config.as_deref(), &environment);

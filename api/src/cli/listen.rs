@@ -7,6 +7,7 @@ use muniment_activities::delivery::{EventStream, Message, NoStream};
 use serde_json::Value;
 
 use super::forward::{Event, Forward};
+use crate::cli::output;
 use crate::failure::Failure;
 
 /// The pause before a broken stream is opened again.
@@ -32,7 +33,7 @@ pub struct Listen {
     pub secret: Option<String>,
 }
 
-/// Listens until the process is ended. A broken stream is continued after its last event.
+/// Listens until the process is ended, or nobody reads its output. A broken stream is continued after its last event.
 pub async fn run(wanted: &Listen) -> Result<(), Failure> {
     let forward = wanted.forward_to.as_deref().map(|url| Forward::new(url, wanted.secret.as_deref())).transpose()?;
     let query = wanted.kind.as_ref().map(|kind| {
@@ -44,10 +45,10 @@ pub async fn run(wanted: &Listen) -> Result<(), Failure> {
     loop {
         match EventStream::open(&url, &wanted.api_key, last.as_deref()).await {
             Ok(stream) => {
-                if last.is_none() {
-                    println!("Listening at {}. Ctrl-C ends.", wanted.api_url);
+                if last.is_none() && !output::print(&format!("Listening at {}. Ctrl-C ends.\n", wanted.api_url))? {
+                    return Ok(());
                 }
-                let why = follow(stream, forward.as_ref(), &mut last).await;
+                let Some(why) = follow(stream, forward.as_ref(), &mut last).await? else { return Ok(()) };
                 eprintln!("The stream ended ({why}). It is opened again.");
             }
             Err(NoStream::Refused(status, body)) if last.is_none() || (status < 500 && status != 429) => {
@@ -65,20 +66,27 @@ pub async fn run(wanted: &Listen) -> Result<(), Failure> {
     }
 }
 
-/// Prints and forwards until the stream ends. Returns why.
-async fn follow(mut stream: EventStream, forward: Option<&Forward<'_>>, last: &mut Option<String>) -> String {
+/// Prints and forwards until the stream ends. Returns why, or nothing if nobody reads the output.
+async fn follow(
+    mut stream: EventStream,
+    forward: Option<&Forward<'_>>,
+    last: &mut Option<String>,
+) -> Result<Option<String>, Failure> {
     loop {
         let Message { id, data } = match stream.next().await {
             Ok(Some(message)) => message,
-            Ok(None) => return "the API closed it".to_owned(),
-            Err(why) => return why,
+            Ok(None) => return Ok(Some("the API closed it".to_owned())),
+            Err(why) => return Ok(Some(why)),
         };
         if let Some(event) = data.and_then(|data| serde_json::from_str::<Event>(&data).ok()) {
             let answer = match forward {
                 Some(forward) => format!("  {}", forward.send(&event).await.text),
                 None => String::new(),
             };
-            println!("{}  {}  {}  {}{answer}", event.timestamp, event.id, event.kind, event.data);
+            let line = format!("{}  {}  {}  {}{answer}\n", event.timestamp, event.id, event.kind, event.data);
+            if !output::print(&line)? {
+                return Ok(None);
+            }
         }
         // Only now: what was not forwarded yet is read again by the next stream.
         *last = id.or(last.take());

@@ -10,5 +10,6 @@ pub mod import;
 pub mod intervene;
 pub mod known_key;
 pub mod listen;
+pub mod output;
 pub mod run;
 pub mod trigger;
