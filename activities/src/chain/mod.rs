@@ -173,7 +173,8 @@ impl Chain {
         let answer = self.ask_verified(endpoint, requests, read).await;
         // An endpoint with unreadable answers is treated like one that is down.
         if let Err(fault @ Fault::Malformed(_)) = &answer {
-            endpoint.failed((self.now)(), fault);
+            let now = (self.now)();
+            endpoint.failed(now, now, fault);
         }
         answer
     }
@@ -201,7 +202,7 @@ impl Chain {
         let now = (self.now)();
         match &answers {
             Ok(_) => endpoint.succeeded(now, now.saturating_sub(started)),
-            Err(fault) => endpoint.failed(now, fault),
+            Err(fault) => endpoint.failed(started, now, fault),
         }
         answers
     }

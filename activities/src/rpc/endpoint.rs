@@ -52,6 +52,8 @@ struct State {
     up: bool,
     verified: bool,
     failures: u32,
+    /// When the last of them was counted.
+    failed_at: u64,
     since: u64,
     cooling_until: u64,
     last_error: Option<&'static str>,
@@ -160,8 +162,8 @@ impl Endpoint {
         state.latency = Some(latency);
     }
 
-    /// Records a failure. After an outage the chain id is checked again.
-    pub fn failed(&self, now: u64, fault: &Fault) {
+    /// Records the failure of a request that began at this time. After an outage the chain id is checked again.
+    pub fn failed(&self, started: u64, now: u64, fault: &Fault) {
         let mut state = self.state();
         // Log the change to down once, not every failure.
         if state.up || state.failures == 0 {
@@ -170,7 +172,11 @@ impl Endpoint {
         }
         state.up = false;
         state.verified = false;
-        state.failures = state.failures.saturating_add(1);
+        // Requests that were on their way together fail together: the pause doubles once.
+        if state.failures == 0 || started >= state.failed_at {
+            state.failures = state.failures.saturating_add(1);
+            state.failed_at = now;
+        }
         state.last_error = Some(fault.code());
         // The pause doubles with each failure, from one second up to the limit.
         let pause = (500u64 << state.failures.min(6)).min(COOLING_MILLISECONDS_MAX);
@@ -272,5 +278,24 @@ enum PostFault {
 impl From<Fault> for PostFault {
     fn from(fault: Fault) -> Self {
         PostFault::Fault(fault)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config::ChainConfig;
+
+    #[test]
+    fn requests_that_fail_together_lengthen_the_pause_once() {
+        let url = "http://localhost:1";
+        let endpoint = Endpoint::new(Transport::http(url, &ChainConfig::default()).expect("a URL"), url);
+        let fault = Fault::Late("no answer".to_owned());
+        for _ in 0..8 {
+            endpoint.failed(0, 10_000, &fault);
+        }
+        assert!(endpoint.is_cooling(10_999) && !endpoint.is_cooling(11_000));
+        endpoint.failed(11_000, 21_000, &fault);
+        assert!(endpoint.is_cooling(22_999) && !endpoint.is_cooling(23_000), "the next failure doubles it");
     }
 }
