@@ -25,6 +25,8 @@ use crate::engine::{Engine, Network};
 
 /// Operations whose verdicts are decided at the same time, so that a slow endpoint delays them once and not one after the other.
 const TOGETHER: usize = 8;
+/// The steps of one operation in a turn. Each of them may wait for slow endpoints, and the turn has a limit.
+const STEPS_MAX: usize = 64;
 
 /// An included step at or below the final block, with the facts that its verdict needs.
 pub struct Final {
@@ -37,14 +39,15 @@ pub struct Final {
     pub header: Option<B256>,
 }
 
-/// Decides the verdicts on included steps, in their order, and adds the operations with damaged rows.
+/// Decides the verdicts on included steps, in their order, and adds the operations with damaged rows. Returns them with the number of steps
+/// that are left to the next turn.
 pub async fn decide_all(
     engine: &Engine,
     network: &Network,
     known: Known,
     finals: Vec<Final>,
     damaged: &mut Damaged,
-) -> Result<Vec<Settled>> {
+) -> Result<(Vec<Settled>, usize)> {
     let waiting: BTreeSet<OperationId> = damaged.iter().map(|(op, _)| op.id.clone()).collect();
     let mut steps: BTreeMap<OperationId, Vec<(usize, Final)>> = BTreeMap::new();
     for (place, one) in finals.into_iter().enumerate().filter(|(_, one)| !waiting.contains(&one.op.id)) {
@@ -53,20 +56,26 @@ pub async fn decide_all(
     let known = Mutex::new(known);
     let decided = iter(steps.into_values()).map(|steps| decide_in_order(engine, network, &known, steps));
     let decided: Vec<Decided> = decided.buffer_unordered(TOGETHER).try_collect().await?;
-    let mut settled = Vec::new();
+    let (known, mut settled, mut left) = (known.into_inner(), Vec::new(), 0);
     for one in decided {
+        left += one.left;
         settled.extend(one.settled);
         damaged.extend(one.damaged);
     }
+    // Their events may have been counted before the token was forgotten.
+    settled.retain(|(_, one)| one.op.offering_id.as_ref().is_none_or(|id| !known.is_forgotten(id)));
     settled.sort_by_key(|(place, _)| *place);
-    Ok(settled.into_iter().map(|(_, one)| one).collect())
+    Ok((settled.into_iter().map(|(_, one)| one).collect(), left))
 }
 
-/// The verdicts on steps of one operation, each with its place among all steps, and the error in its rows.
+/// The verdicts on steps of one operation, each with its place among all steps.
 #[derive(Default)]
 struct Decided {
     settled: Vec<(usize, Settled)>,
+    /// The error in its rows.
     damaged: Option<(Operation, Error)>,
+    /// The steps that are left to the next turn.
+    left: usize,
 }
 
 /// The steps of one operation are settled in order, so one that waits delays the later ones.
@@ -76,8 +85,8 @@ async fn decide_in_order(
     known: &Mutex<Known>,
     steps: Vec<(usize, Final)>,
 ) -> Result<Decided> {
-    let mut decided = Decided::default();
-    for (place, one) in steps {
+    let (mut decided, later) = (Decided::default(), steps.len().saturating_sub(STEPS_MAX));
+    for (place, one) in steps.into_iter().take(STEPS_MAX) {
         let op = one.op.clone();
         match decide(engine, network, known, one).await {
             Ok(Some(one)) => decided.settled.push((place, one)),
@@ -93,6 +102,9 @@ async fn decide_in_order(
                 break;
             }
         }
+    }
+    if decided.settled.len() == STEPS_MAX {
+        decided.left = later;
     }
     Ok(decided)
 }

@@ -46,8 +46,8 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<bool> {
     let mut known = told.as_ref().map(|told| Known::unstored(&told.events)).unwrap_or_default();
     known.read(&mut tx, network, &stored).await?;
     drop(tx);
-    let settled = match decide::decide_all(engine, network, known, finals, &mut damaged).await {
-        Ok(settled) => settled,
+    let (settled, left) = match decide::decide_all(engine, network, known, finals, &mut damaged).await {
+        Ok(decided) => decided,
         Err(error) => {
             // The ledger does not wait for a verdict.
             verdicts::write(engine, network, told, Vec::new()).await?;
@@ -67,7 +67,7 @@ pub async fn finalise(engine: &Engine, network: &Network) -> Result<bool> {
         }
     }
     // Steps that wait would be found again.
-    Ok(is_cut && count == taken)
+    Ok((is_cut || left > 0) && count + left == taken)
 }
 
 /// The number of steps that one commit settles, from the lengths of their calls.

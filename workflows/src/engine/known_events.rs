@@ -19,6 +19,8 @@ pub struct Known {
     tokens: BTreeMap<Address, OfferingId>,
     /// By transaction and offering. A log counts once, although it can be several events.
     counts: BTreeMap<(B256, OfferingId), i64>,
+    /// The tokens that are read again from their first block.
+    forgotten: BTreeSet<OfferingId>,
 }
 
 impl Known {
@@ -42,6 +44,11 @@ impl Known {
             self.counts.insert((hash, id), count);
         }
         Ok(())
+    }
+
+    /// Whether the token of an offering is read again. Until then its ledger has the events of no receipt.
+    pub fn is_forgotten(&self, offering_id: &OfferingId) -> bool {
+        self.forgotten.contains(offering_id)
     }
 
     /// The offering of a token whose ledger lacks an event of a receipt.
@@ -71,5 +78,6 @@ pub async fn has_read(engine: &Engine, known: &mut Known, receipt: &Receipt) -> 
     ledger::forget(engine, &offering_id).await?;
     // The other receipts of the token wait as well, because their events were removed with the reset.
     known.counts.retain(|(_, id), _| *id != offering_id);
+    known.forgotten.insert(offering_id);
     Ok(false)
 }
