@@ -10,6 +10,7 @@ use muniment_domain::id::Ids;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::cli::output;
 use crate::failure::Failure;
 use crate::webhook::{SECRET_PREFIX, sign};
 
@@ -55,7 +56,7 @@ impl<'a> Forward<'a> {
         if sign(&secret, ("", 0, "")).is_none() {
             return Err(Failure::new("--secret must be whsec_ and base64."));
         }
-        println!("Signing secret: {secret}");
+        output::print(&format!("Signing secret: {secret}\n"))?;
         // The developer's own machine is a private network.
         let poster = Poster::new(TIMEOUT, system_lookup(), |_| true).map_err(Failure::new)?;
         Ok(Self { poster, url, secret })

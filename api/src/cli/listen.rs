@@ -33,7 +33,7 @@ pub struct Listen {
     pub secret: Option<String>,
 }
 
-/// Listens until the process is ended, or nobody reads its output. A broken stream is continued after its last event.
+/// Listens until the process is ended, or an event finds nobody who reads its line. A broken stream is continued after its last event.
 pub async fn run(wanted: &Listen) -> Result<(), Failure> {
     let forward = wanted.forward_to.as_deref().map(|url| Forward::new(url, wanted.secret.as_deref())).transpose()?;
     let query = wanted.kind.as_ref().map(|kind| {
