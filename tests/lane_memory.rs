@@ -1,9 +1,15 @@
 //! A burst of more operations than a lane keeps in memory.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
 use muniment_domain::clock::Clock;
 use muniment_domain::id::OperationId;
-use muniment_workflows::engine::process::intake::Intake;
+use muniment_domain::meanwhile::{self, Call};
+use muniment_workflows::engine::process::intake::{self, Intake, Refill};
 use muniment_workflows::engine::process::submitters::Submitters;
+use tokio_util::sync::CancellationToken;
 use world::{FaultProxy, Mining, on_both_databases};
 
 use crate::installation::{EngineFixture, Installation, Terms, deploy_with};
@@ -44,6 +50,52 @@ on_both_databases! {
         assert!((PLACES..=most).contains(&trials), "{trials} of {OPERATIONS} were tried, {parked} are parked");
         assert_eq!(u64::try_from(parked).unwrap() + trials, OPERATIONS as u64, "no trial was in vain");
 
+        submitters.drain().await;
+        site.resume_blocks().await;
+        let fixture = EngineFixture::run(engine);
+        site.mined_until_settled().await;
+        let report = site.exactly_once().await;
+        assert_eq!((report.deployed, report.attention), (OPERATIONS, 0));
+        fixture.close().await;
+    }
+
+    async fn a_full_lane_beside_a_paused_one_is_not_tried_without_a_pause(database: Database) {
+        let site = Installation::with_signers(database, Mining::Quick, &[Terms::free(1); OPERATIONS], 2).await;
+        site.stop_blocks().await;
+        let engine = site.engine_with(2, Clock::System, |chain| chain.in_flight_max = IN_FLIGHT).await;
+        let paused = "id = (select max(id) from lanes)";
+        site.write(&format!("update lanes set mode = 'paused' where {paused}")).await;
+        let submitters = Submitters::new(engine.clone());
+        let (intake, moves) = Intake::start(engine.clone(), submitters.clone());
+        for offering in &site.offerings {
+            intake.wake(&deploy_with(&engine, offering).await.as_str().into()).await;
+        }
+        drop(intake);
+        moves.await.unwrap();
+        let parked = "operations where blocked_reason = 'lane_full'";
+        assert!(site.count(parked).await > 0);
+
+        let chain_id = *engine.networks.keys().next().unwrap();
+        let refill = || intake::refill_once(&engine, &submitters, chain_id);
+        site.until("the lane has no place left", async || refill().await.unwrap() == Refill::InVain).await;
+        let (begun, stop) = (Arc::new(AtomicUsize::new(0)), CancellationToken::new());
+        let counted = begun.clone();
+        meanwhile::visit(Some(Arc::new(move |call| {
+            counted.fetch_add(usize::from(call == Call::Begin), Ordering::Relaxed);
+            None
+        })));
+        // Not as a task of its own: only this thread is visited.
+        tokio::join!(intake::refill(engine.clone(), submitters.clone(), chain_id, stop.clone()), async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            stop.cancel();
+        });
+        meanwhile::visit(None);
+        let begun = begun.load(Ordering::Relaxed);
+        // Three for each of some ten turns.
+        assert!((1..100).contains(&begun), "{begun} transactions in a second without a change");
+
+        site.write(&format!("update lanes set mode = 'active' where {paused}")).await;
+        assert_eq!(refill().await.unwrap(), Refill::Moved);
         submitters.drain().await;
         site.resume_blocks().await;
         let fixture = EngineFixture::run(engine);

@@ -43,6 +43,11 @@ impl Installation {
 
     /// The engine, of which nothing runs by itself.
     pub async fn engine_at(&self, clock: Clock, change: impl Fn(&mut ChainConfig)) -> Engine {
+        self.engine_with(1, clock, change).await
+    }
+
+    /// The same with several signers.
+    pub async fn engine_with(&self, signers: usize, clock: Clock, change: impl Fn(&mut ChainConfig)) -> Engine {
         let mut config = ChainConfig {
             endpoints: vec![self.anvil.url().to_owned()],
             poll_milliseconds: 50,
@@ -54,10 +59,11 @@ impl Installation {
         change(&mut config);
         let settings =
             Settings { sweep_seconds: 1, outage_pause_seconds: 1, backoff_base_seconds: 1, ..Settings::default() };
-        let signer = Signer::raw(KEYS[1].parse().unwrap(), Profile::Development).unwrap();
+        let signer = |key: &&str| Signer::raw(key.parse().unwrap(), Profile::Development).unwrap();
+        let signers = KEYS[1..=signers].iter().map(signer).collect();
         let chain = Chain::http(config).unwrap();
         let db = data::open_at(&self.database.url(), clock).await;
-        Engine::start(db, settings, vec![(chain, vec![signer])]).await.unwrap()
+        Engine::start(db, settings, vec![(chain, signers)]).await.unwrap()
     }
 }
 

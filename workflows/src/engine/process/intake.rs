@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::{BoxFuture, FutureExt};
 use muniment_domain::db::Tx;
@@ -11,6 +12,7 @@ use muniment_domain::point::Point;
 use muniment_domain::{Result, lane, operation};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
 use crate::engine::Engine;
@@ -24,6 +26,8 @@ use crate::engine::process::submitters::{Coming, Submitters};
 const TOGETHER: usize = 16;
 /// Groups of one chain that are prepared at the same time.
 const GROUPS_MAX: usize = 16;
+/// The longest pause after a refill in vain: a block ends it sooner.
+const AFTER_VAIN: Duration = Duration::from_millis(100);
 /// Wakes of one chain in memory. The rest waits in the table, like operations that wait for a lane.
 pub const WAITING_MAX: usize = 256;
 
@@ -130,16 +134,20 @@ async fn collect(engine: Engine, submitters: Submitters, mut receiver: mpsc::Rec
 }
 
 /// Makes the moves of operations and passes prepared steps to their lanes. A failure is recorded in the operation's row. If that fails too,
-/// the sweep wakes the operation again.
-pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) {
+/// the sweep wakes the operation again. Returns whether a move was made.
+pub async fn advance_held(engine: &Engine, submitters: &Submitters, mut holds: Vec<Hold>) -> bool {
+    let mut has_moved = false;
     while !holds.is_empty() {
-        holds = advance_once(engine, submitters, holds).await;
+        let (again, moves) = advance_once(engine, submitters, holds).await;
+        has_moved |= moves;
+        holds = again;
     }
+    has_moved
 }
 
 /// Makes one move of each. Returns the operations that need another one: they were not tried yet, or they were woken meanwhile, and their
-/// rows may have been read before that wake's commit.
-async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> Vec<Hold> {
+/// rows may have been read before that wake's commit. Also returns whether a move was made.
+async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>) -> (Vec<Hold>, bool) {
     let ids: Vec<&OperationId> = holds.iter().map(Hold::id).collect();
     let coming = submitters.prepares();
     let mut moved = match together(engine, &coming, &ids).await {
@@ -157,16 +165,19 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
         }
         Err(why) => {
             tracing::error!(operation.id = ids[0].as_str(), "the move is made again later: {why}");
-            return Vec::new();
+            return (Vec::new(), false);
         }
     };
-    let (mut left, mut again) = (false, Vec::new());
+    let (mut left, mut has_moved, mut again) = (false, false, Vec::new());
     for hold in holds {
         match moved.remove(hold.id()) {
-            Some(Ok(Next::Sign(prepared))) => submitters.submit(*prepared, hold).await,
+            Some(Ok(Next::Sign(prepared))) => {
+                submitters.submit(*prepared, hold).await;
+                has_moved = true;
+            }
             Some(Ok(Next::Again)) => again.push(hold),
             Some(Ok(Next::Nothing)) => {
-                left = true;
+                (left, has_moved) = (true, true);
                 again.extend(hold.end());
             }
             Some(Err(error)) => {
@@ -184,7 +195,7 @@ async fn advance_once(engine: &Engine, submitters: &Submitters, holds: Vec<Hold>
         // There may be room by now, or it leaves its room to others. Nothing else would notice.
         submitters.ask_for_more();
     }
-    again
+    (again, has_moved)
 }
 
 type Moved = HashMap<OperationId, Result<Next>>;
@@ -200,17 +211,38 @@ pub async fn refill(engine: Engine, submitters: Submitters, chain_id: i64, stop:
     let mut room = network.room.subscribe();
     let wants_more: Arc<tokio::sync::Notify> = submitters.wants_more(chain_id);
     while !stop.is_cancelled() {
-        match parked(&engine, &submitters, chain_id).await {
-            Ok(holds) if holds.is_empty() => {}
-            Ok(holds) => advance_held(&engine, &submitters, holds).await,
-            Err(error) => tracing::error!(chain.id = chain_id, "parked operations are left to the sweep: {error}"),
-        }
+        let refilled = refill_once(&engine, &submitters, chain_id).await.unwrap_or_else(|error| {
+            tracing::error!(chain.id = chain_id, "parked operations are left to the sweep: {error}");
+            Refill::Nothing
+        });
         tokio::select! {
             () = stop.cancelled() => return,
-            () = wants_more.notified() => {}
             changed = room.changed() => if changed.is_err() { return },
+            () = wants_more.notified(), if refilled != Refill::InVain => {}
+            () = sleep(AFTER_VAIN), if refilled == Refill::InVain => {}
         }
     }
+}
+
+/// What a refill brought.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refill {
+    /// There was nothing to try: no lane wants more, or no operation is parked.
+    Nothing,
+    /// No move could be made: for example, one lane is full and the other is paused. The same operations would be tried again at once.
+    InVain,
+    /// At least one operation moved.
+    Moved,
+}
+
+/// Makes the moves of parked operations, as many as the lanes of a chain can take now.
+pub async fn refill_once(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Result<Refill> {
+    let holds = parked(engine, submitters, chain_id).await?;
+    if holds.is_empty() {
+        return Ok(Refill::Nothing);
+    }
+    let has_moved = advance_held(engine, submitters, holds).await;
+    Ok(if has_moved { Refill::Moved } else { Refill::InVain })
 }
 
 /// Holds parked operations, as many as the lanes of a chain can take now.
