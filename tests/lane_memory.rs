@@ -13,6 +13,7 @@ use tokio_util::sync::CancellationToken;
 use world::{FaultProxy, Mining, on_both_databases};
 
 use crate::installation::{EngineFixture, Installation, Terms, deploy_with};
+use crate::signed_ahead::all_are_deployed_once;
 
 const OPERATIONS: usize = 48;
 const IN_FLIGHT: u32 = 2;
@@ -52,11 +53,7 @@ on_both_databases! {
 
         submitters.drain().await;
         site.resume_blocks().await;
-        let fixture = EngineFixture::run(engine);
-        site.mined_until_settled().await;
-        let report = site.exactly_once().await;
-        assert_eq!((report.deployed, report.attention), (OPERATIONS, 0));
-        fixture.close().await;
+        all_are_deployed_once(&site, EngineFixture::run(engine)).await;
     }
 
     async fn a_full_lane_beside_a_paused_one_is_not_tried_without_a_pause(database: Database) {
@@ -98,10 +95,6 @@ on_both_databases! {
         assert_eq!(refill().await.unwrap(), Refill::Moved);
         submitters.drain().await;
         site.resume_blocks().await;
-        let fixture = EngineFixture::run(engine);
-        site.mined_until_settled().await;
-        let report = site.exactly_once().await;
-        assert_eq!((report.deployed, report.attention), (OPERATIONS, 0));
-        fixture.close().await;
+        all_are_deployed_once(&site, EngineFixture::run(engine)).await;
     }
 }

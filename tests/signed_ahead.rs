@@ -50,7 +50,8 @@ async fn signed_twice(in_flight: u64, site: &Installation) {
     site.until("it is signed ahead", async || site.in_pool().await == in_flight && is_signed().await).await;
 }
 
-async fn all_are_deployed_once(site: &Installation, fixture: EngineFixture) {
+/// Every offering of the installation gets its token once.
+pub async fn all_are_deployed_once(site: &Installation, fixture: EngineFixture) {
     site.mined_until_settled().await;
     let report = site.exactly_once().await;
     assert_eq!((report.deployed, report.attention), (site.offerings.len(), 0));
