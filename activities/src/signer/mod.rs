@@ -7,9 +7,10 @@ use std::path::Path;
 
 use alloy::{
     consensus::{SignableTransaction, transaction::RlpEcdsaEncodableTx},
-    primitives::{Address, B256, keccak256},
-    signers::{SignerSync, local::PrivateKeySigner},
+    primitives::{Address, B256, Signature, keccak256},
+    signers::local::PrivateKeySigner,
 };
+use secp256k1::{Message, SECP256K1, SecretKey};
 
 use crate::{
     config::{Profile, Secret, SignerConfig},
@@ -25,9 +26,12 @@ pub enum Signer {
     Raw(Key),
 }
 
-/// The key. Its field is private: code with access to it could sign without the gate.
+/// The key. Its fields are private: code with access to them could sign without the gate.
 #[derive(Clone)]
-pub struct Key(PrivateKeySigner);
+pub struct Key {
+    secret: SecretKey,
+    address: Address,
+}
 
 /// Why there is no signature, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -64,9 +68,6 @@ pub enum SignerFault {
         /// This signer.
         signer: Address,
     },
-    /// The signature failed.
-    #[error("signing failed: {0}")]
-    Failed(String),
 }
 
 impl Signer {
@@ -80,7 +81,7 @@ impl Signer {
                 std::fs::metadata(path).map_err(|error| fault(error.to_string()))?;
                 let key =
                     PrivateKeySigner::decrypt_keystore(path, password.0).map_err(|error| fault(error.to_string()))?;
-                Ok(Signer::Keystore(Key(key)))
+                Key::of(&key).map(Signer::Keystore).map_err(|error| fault(error.to_string()))
             }
             SignerConfig::Raw { private_key } => {
                 let key = private_key.0.trim().parse::<B256>().map_err(|_| SignerFault::RawKeyMalformed)?;
@@ -94,12 +95,13 @@ impl Signer {
         if profile != Profile::Development {
             return Err(SignerFault::RawKeyRefused);
         }
-        PrivateKeySigner::from_bytes(&key).map(|key| Signer::Raw(Key(key))).map_err(|_| SignerFault::RawKeyMalformed)
+        let key = PrivateKeySigner::from_bytes(&key).map_err(|_| SignerFault::RawKeyMalformed)?;
+        Key::of(&key).map(Signer::Raw).map_err(|_| SignerFault::RawKeyMalformed)
     }
 
     /// The address of the key.
     pub fn address(&self) -> Address {
-        self.key().address()
+        self.key().address
     }
 
     /// Signs what the gate permitted to this signer.
@@ -108,19 +110,34 @@ impl Signer {
             return Err(SignerFault::OtherSigner { permitted: permit.signer(), signer: self.address() });
         }
         let transaction = permit.transaction().to_alloy();
-        let signature = self
-            .key()
-            .sign_hash_sync(&transaction.signature_hash())
-            .map_err(|error| SignerFault::Failed(error.to_string()))?;
+        let signature = self.key().sign(transaction.signature_hash());
         let mut raw = Vec::new();
         transaction.eip2718_encode(&signature, &mut raw);
         Ok(Signed { hash: keccak256(&raw), raw: raw.into() })
     }
 
-    fn key(&self) -> &PrivateKeySigner {
+    fn key(&self) -> &Key {
         match self {
-            Signer::Keystore(key) | Signer::Raw(key) => &key.0,
+            Signer::Keystore(key) | Signer::Raw(key) => key,
         }
+    }
+}
+
+impl Key {
+    fn of(key: &PrivateKeySigner) -> Result<Key, secp256k1::Error> {
+        Ok(Key { secret: SecretKey::from_byte_array(&key.to_bytes().0)?, address: key.address() })
+    }
+
+    fn sign(&self, hash: B256) -> Signature {
+        let (id, bytes) =
+            SECP256K1.sign_ecdsa_recoverable(&Message::from_digest(hash.0), &self.secret).serialize_compact();
+        Signature::from_bytes_and_parity(&bytes, i32::from(id) & 1 == 1)
+    }
+}
+
+impl Drop for Key {
+    fn drop(&mut self) {
+        self.secret.non_secure_erase();
     }
 }
 

@@ -2,9 +2,9 @@
 use std::path::PathBuf;
 
 use alloy::{
-    consensus::Signed,
-    consensus::{TxEip1559, transaction::RlpEcdsaDecodableTx},
+    consensus::{SignableTransaction, Signed, TxEip1559, transaction::RlpEcdsaDecodableTx},
     primitives::{Address, B256, U256, address, b256, keccak256},
+    signers::{SignerSync, local::PrivateKeySigner},
     sol_types::SolInterface,
 };
 use muniment_activities::{
@@ -108,6 +108,21 @@ async fn the_signature_covers_exactly_the_permitted_transaction() {
     assert_eq!((back.tx().nonce, back.tx().gas_limit, &back.tx().input), (7, 1_000_000, &tx.data));
     let other = Signer::raw(B256::repeat_byte(1), Profile::Development).unwrap();
     assert!(matches!(other.sign(&permit).await, Err(SignerFault::OtherSigner { .. })));
+}
+
+#[tokio::test]
+async fn another_library_makes_the_same_signatures() {
+    let (signer, other) =
+        (Signer::raw(KEY, Profile::Development).unwrap(), PrivateKeySigner::from_bytes(&KEY).unwrap());
+    let mut parities = [false; 2];
+    for nonce in 0..32 {
+        let tx = Transaction::cancel(31337, OWNER, nonce, CANCEL_GAS, FEES);
+        let signed = signer.sign(&gate().check(OWNER, &tx, U256::ZERO).unwrap()).await.unwrap();
+        let back: Signed<TxEip1559> = TxEip1559::eip2718_decode(&mut &signed.raw[..]).unwrap();
+        assert_eq!(*back.signature(), other.sign_hash_sync(&back.tx().signature_hash()).unwrap());
+        parities[usize::from(back.signature().v())] = true;
+    }
+    assert_eq!(parities, [true; 2]);
 }
 
 #[test]

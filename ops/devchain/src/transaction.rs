@@ -1,11 +1,13 @@
 //! Raw transactions: decoding, and the checks a node makes before it takes one into its pool.
 
-use alloy::consensus::transaction::{Recovered, SignerRecoverable};
+use alloy::consensus::transaction::Recovered;
 use alloy::consensus::{Transaction, TxEnvelope, Typed2718};
 use alloy::eips::eip2718::Decodable2718;
-use alloy::primitives::U256;
+use alloy::primitives::{Address, U256};
 use revm::context_interface::cfg::gas::calculate_initial_tx_gas_for_tx;
 use revm::primitives::eip3860::MAX_INITCODE_SIZE;
+use secp256k1::ecdsa::{RecoverableSignature, RecoveryId};
+use secp256k1::{Message, SECP256K1};
 
 use crate::block::Signed;
 use crate::execute::{SPEC, transaction_env};
@@ -26,8 +28,21 @@ pub(crate) fn decode(raw: &[u8]) -> Result<Signed, Fault> {
     if envelope.ty() > 2 {
         return Err(Fault::rejected("transaction type not supported"));
     }
-    let sender = envelope.recover_signer().map_err(|_| Fault::rejected("invalid sender"))?;
+    let sender = sender(&envelope).ok_or_else(|| Fault::rejected("invalid sender"))?;
     Ok(Recovered::new_unchecked(envelope, sender))
+}
+
+/// Recovers the sender from the signature, of which a chain accepts only the form with the lower `s`.
+fn sender(envelope: &TxEnvelope) -> Option<Address> {
+    let signature = envelope.signature();
+    if signature.normalize_s().is_some() {
+        return None;
+    }
+    let id = if signature.v() { RecoveryId::One } else { RecoveryId::Zero };
+    let signature = RecoverableSignature::from_compact(&signature.as_bytes()[..64], id).ok()?;
+    let message = Message::from_digest(envelope.signature_hash().0);
+    let key = SECP256K1.recover_ecdsa(&message, &signature).ok()?;
+    Some(Address::from_raw_public_key(&key.serialize_uncompressed()[1..]))
 }
 
 /// The facts about the next block that admission needs.

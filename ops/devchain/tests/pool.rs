@@ -5,7 +5,10 @@ mod world;
 
 use std::time::Duration;
 
-use alloy::primitives::{Address, TxKind, U256, address};
+use alloy::consensus::crypto::SECP256K1N_HALF;
+use alloy::consensus::{SignableTransaction, TxEnvelope};
+use alloy::eips::eip2718::{Decodable2718, Encodable2718};
+use alloy::primitives::{Address, Bytes, Signature, TxKind, U256, address};
 use muniment_devchain::{Config, Devchain};
 use serde_json::{Value, json};
 use world::contract::{self, command};
@@ -24,6 +27,20 @@ fn ask(chain: &Devchain, method: &str, params: Value) -> Value {
 
 fn send(chain: &Devchain, raw: &Raw) -> Value {
     ask(chain, "eth_sendRawTransaction", raw.params())
+}
+
+#[test]
+fn a_signature_with_the_higher_s_is_refused() {
+    let (chain, wallet) = (chain(), Wallet::new(0));
+    let accepted = wallet.sign_legacy(Tx::transfer(0, NOBODY, 1));
+    let envelope = TxEnvelope::decode_2718(&mut &accepted.bytes[..]).unwrap();
+    let (tx, low, _) = envelope.as_legacy().unwrap().clone().into_parts();
+    let order = SECP256K1N_HALF * U256::from(2) + U256::from(1);
+    let high = Signature::new(low.r(), order - low.s(), !low.v());
+    assert_eq!(high.recover_address_from_prehash(&tx.signature_hash()).unwrap(), wallet.address());
+    let raw: Bytes = TxEnvelope::from(tx.into_signed(high)).encoded_2718().into();
+    assert_eq!(ask(&chain, "eth_sendRawTransaction", json!([raw]))["error"]["message"], "invalid sender");
+    assert_eq!(send(&chain, &accepted)["result"], json!(accepted.hash));
 }
 
 #[test]
