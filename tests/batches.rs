@@ -1,10 +1,13 @@
 //! Many rows in one statement, and many writes: the same rows on both databases, and on PostgreSQL one text for any number of them.
 
+use alloy::primitives::Address;
 use chrono::{DateTime, Utc};
 use muniment_domain::clock::Clock;
-use muniment_domain::column::Dec;
+use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::OperationId;
+use muniment_domain::operation::{Kind, NewOperation, Operation};
+use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
 use muniment_domain::{Code, Error, operation};
@@ -129,7 +132,54 @@ async fn with_tables(database: &Database) -> Db {
     db
 }
 
+/// A mint without steps.
+fn mint() -> NewOperation {
+    NewOperation {
+        kind: Kind::Mint,
+        subject_type: "offering",
+        subject_id: "off_1".to_owned(),
+        offering_id: None,
+        batch: None,
+        chain_id: 1,
+        lane_id: None,
+        payload: json!({}),
+        live_key: None,
+        requested_by: "operator".to_owned(),
+        request_id: None,
+        idempotency_key: None,
+        steps: Vec::new(),
+    }
+}
+
+/// Stores items of an operation for these subscriptions.
+async fn assign(tx: &mut Tx, op: &Operation, ids: &[&str]) -> muniment_domain::Result<()> {
+    let item = |id: &&str| Item { subject_id: (*id).to_owned(), wallet_address: Hex(Address::ZERO), quantity: Dec(1) };
+    let items: Vec<Item> = ids.iter().map(item).collect();
+    operation_item::insert_all(tx, "subscription", &items.iter().map(|item| (&op.id, item)).collect::<Vec<_>>()).await
+}
+
 on_both_databases! {
+    async fn a_subject_in_another_live_operation_refuses_all_items(database: Database) {
+        let db = open_at(&database.url(), Clock::System).await;
+        let mut tx = db.begin().await.unwrap();
+        let ops = operation::insert_all(&mut tx, vec![mint(), mint()]).await.unwrap();
+        assign(&mut tx, &ops[0], &["sub_1", "sub_2"]).await.unwrap();
+        tx.commit(Point::Housekeeping).await.unwrap();
+        for gathers in [false, true] {
+            let mut tx = db.begin().await.unwrap();
+            if gathers {
+                tx.gather_writes();
+            }
+            let refused = assign(&mut tx, &ops[1], &["sub_3", "sub_2"]).await.unwrap_err();
+            assert!(matches!(refused, Error::Refused { code: Code::OperationInProgress, .. }), "{refused:?}");
+        }
+        let mut tx = db.begin().await.unwrap();
+        sql("update operation_items set live = false").execute(&mut tx).await.unwrap();
+        assign(&mut tx, &ops[1], &["sub_3", "sub_2"]).await.unwrap();
+        let stored = sql("select count(*) from operation_items").scalar::<i64>(&mut tx).await.unwrap();
+        assert_eq!(stored, 4, "nothing of what was refused is stored");
+    }
+
     async fn gathered_writes_have_the_effect_of_the_same_writes_one_by_one(database: Database) {
         let db = with_tables(&database).await;
         for gathers in [false, true] {
