@@ -11,6 +11,7 @@ use alloy::{
     signers::local::PrivateKeySigner,
 };
 use secp256k1::{Message, SECP256K1, SecretKey};
+use zeroize::Zeroize;
 
 use crate::{
     config::{Profile, Secret, SignerConfig},
@@ -125,7 +126,10 @@ impl Signer {
 
 impl Key {
     fn of(key: &PrivateKeySigner) -> Result<Key, secp256k1::Error> {
-        Ok(Key { secret: SecretKey::from_byte_array(&key.to_bytes().0)?, address: key.address() })
+        let mut bytes = key.to_bytes().0;
+        let secret = SecretKey::from_byte_array(&bytes);
+        bytes.zeroize();
+        Ok(Key { secret: secret?, address: key.address() })
     }
 
     fn sign(&self, hash: B256) -> Signature {
