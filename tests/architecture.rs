@@ -41,6 +41,8 @@ const ONLY: &[(&str, &[&str])] = &[
     ("reqwest", &["muniment-activities"]),
     ("ring", &["muniment-api"]),
     ("rustls", &["muniment-activities"]),
+    // The devchain recovers senders with it.
+    ("secp256k1", &["muniment-activities", "muniment-devchain"]),
     ("zxcvbn", &["muniment-api"]),
     ("revm*", &["muniment-devchain"]),
 ];
@@ -54,6 +56,7 @@ const WORDS: &[(&str, &[&str], &str)] = &[
     ("replacement transaction underpriced", &["activities/src/rpc/classify", "ops/devchain/src/"], "as above"),
     ("eth_sendRawTransaction", &["activities/src/", "ops/devchain/src/"], "only activities speaks to a node"),
     ("PrivateKeySigner", &["activities/src/", "ops/devchain/"], "only activities holds a key"),
+    ("SecretKey", &["activities/src/signer/"], "only the signer does, behind the policy gate"),
 ];
 
 /// Programs around the four crates, which may use every word.
