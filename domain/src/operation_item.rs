@@ -37,8 +37,10 @@ pub async fn insert(tx: &mut Tx, operation_id: &OperationId, subject_type: &str,
 }
 
 /// Stores the items of several operations, in statements of their own. PostgreSQL takes half as long again for `on conflict`, so the unique
-/// index refuses them.
+/// index refuses them. Then the caller must not commit; it may go back to a savepoint.
 pub async fn insert_all(tx: &mut Tx, subject_type: &str, items: &[(&OperationId, &Item)]) -> Result<()> {
+    // What fails among the writes before them is another error.
+    tx.run_writes().await?;
     for portion in portions(tx, items) {
         match insert_rows(subject_type, portion).execute(tx).await {
             Err(Error::Database(sqlx::Error::Database(said))) if said.is_unique_violation() => {
