@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use alloy::consensus::{SignableTransaction, TxEip1559};
 use alloy::eips::eip2718::Encodable2718;
-use alloy::primitives::{Address, B256, Bytes, TxKind, U256, hex};
-use alloy::signers::SignerSync;
+use alloy::primitives::{Address, B256, Bytes, Signature, TxKind, U256, hex};
 use alloy::signers::local::PrivateKeySigner;
+use secp256k1::{Message, SECP256K1, SecretKey};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -165,7 +165,11 @@ fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> St
         access_list: Default::default(),
         input: call.data,
     };
-    let signature = signer.sign_hash_sync(&transaction.signature_hash()).expect("a key signs");
+    // As the engine signs.
+    let secret = SecretKey::from_byte_array(&signer.to_bytes().0).expect("a key");
+    let message = Message::from_digest(transaction.signature_hash().0);
+    let (id, bytes) = SECP256K1.sign_ecdsa_recoverable(&message, &secret).serialize_compact();
+    let signature = Signature::from_bytes_and_parity(&bytes, i32::from(id) & 1 == 1);
     hex::encode_prefixed(transaction.into_signed(signature).encoded_2718())
 }
 
