@@ -6,7 +6,7 @@ use muniment_domain::clock::Clock;
 use muniment_domain::column::{Dec, Hex};
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::OperationId;
-use muniment_domain::operation::{Kind, NewOperation, Operation};
+use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::operation_item::{self, Item};
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sqlx::types::Json;
 use world::{Database, Engine, on_both_databases};
 
-use crate::installation::open_at;
+use crate::installation::{new_operation, open_at};
 use crate::statements::Statements;
 
 const TABLE: &str =
@@ -132,25 +132,6 @@ async fn with_tables(database: &Database) -> Db {
     db
 }
 
-/// A mint without steps.
-fn mint() -> NewOperation {
-    NewOperation {
-        kind: Kind::Mint,
-        subject_type: "offering",
-        subject_id: "off_1".to_owned(),
-        offering_id: None,
-        batch: None,
-        chain_id: 1,
-        lane_id: None,
-        payload: json!({}),
-        live_key: None,
-        requested_by: "operator".to_owned(),
-        request_id: None,
-        idempotency_key: None,
-        steps: Vec::new(),
-    }
-}
-
 /// Stores items of an operation for these subscriptions.
 async fn assign(tx: &mut Tx, op: &Operation, ids: &[&str]) -> muniment_domain::Result<()> {
     let item = |id: &&str| Item { subject_id: (*id).to_owned(), wallet_address: Hex(Address::ZERO), quantity: Dec(1) };
@@ -162,6 +143,7 @@ on_both_databases! {
     async fn a_subject_in_another_live_operation_refuses_all_items(database: Database) {
         let db = open_at(&database.url(), Clock::System).await;
         let mut tx = db.begin().await.unwrap();
+        let mint = || new_operation(Kind::Mint, "off_1", Vec::new());
         let ops = operation::insert_all(&mut tx, vec![mint(), mint()]).await.unwrap();
         assign(&mut tx, &ops[0], &["sub_1", "sub_2"]).await.unwrap();
         tx.commit(Point::Housekeeping).await.unwrap();

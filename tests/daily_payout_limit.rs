@@ -5,7 +5,7 @@ use alloy::sol;
 use alloy::sol_types::SolCall;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory;
-use muniment_domain::operation::{Kind, NewOperation, NewStep, Status};
+use muniment_domain::operation::{Kind, NewStep, Status};
 use muniment_domain::point::Point;
 use muniment_domain::{Error, contract, operation, payout_day};
 use muniment_workflows::engine::queue;
@@ -13,7 +13,7 @@ use serde_json::json;
 use world::{Database, KEYS, Mining, on_both_databases};
 
 use crate::foreign_key::send;
-use crate::installation::{CHAIN_ID, EngineFixture, Installation, Terms, signer_of};
+use crate::installation::{CHAIN_ID, EngineFixture, Installation, Terms, new_operation, signer_of};
 
 sol! {
     function implementation() returns (address);
@@ -62,21 +62,7 @@ async fn pay(site: &Installation, fixture: &EngineFixture, token: Address, amoun
         calldata: calldata.to_vec(),
         op_number: Some(number),
     };
-    let new = NewOperation {
-        kind: Kind::Payout,
-        subject_type: "offering",
-        subject_id: site.offerings[0].clone(),
-        offering_id: Some(site.offerings[0].as_str().into()),
-        batch: None,
-        chain_id: CHAIN_ID,
-        lane_id: None,
-        payload: json!({}),
-        live_key: None,
-        requested_by: "operator".to_owned(),
-        request_id: None,
-        idempotency_key: None,
-        steps: vec![step],
-    };
+    let new = new_operation(Kind::Payout, &site.offerings[0], vec![step]);
     let op = operation::insert(&mut tx, new).await.unwrap();
     queue::first_wake(&mut tx, &op).await.unwrap();
     tx.commit(Point::Accept).await.unwrap();

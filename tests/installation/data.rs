@@ -8,11 +8,13 @@ use muniment_domain::id::{Ids, of};
 use muniment_domain::money::Money;
 use muniment_domain::offering::choice::{IssuancePolicy, Template};
 use muniment_domain::offering::{self, Offering, Status};
+use muniment_domain::operation::{Kind, NewOperation, NewStep};
 use muniment_domain::point::Point;
 use muniment_domain::subscription::{self, NewAccepted};
 use muniment_domain::user::{self, Role, Roles};
 use muniment_domain::{api_key, investor, migrate};
 use muniment_workflows::engine::queue_tables;
+use serde_json::json;
 
 use super::CHAIN_ID;
 
@@ -195,5 +197,24 @@ fn described(tx: &Tx, issuer_id: &str, number: usize, locked: bool) -> Offering 
         created_at: now,
         updated_at: now,
         ..Offering::default()
+    }
+}
+
+/// An operation on an offering, as a request of the operator makes it.
+pub fn new_operation(kind: Kind, offering: &str, steps: Vec<NewStep>) -> NewOperation {
+    NewOperation {
+        kind,
+        subject_type: "offering",
+        subject_id: offering.to_owned(),
+        offering_id: Some(offering.into()),
+        batch: None,
+        chain_id: CHAIN_ID,
+        lane_id: None,
+        payload: json!({}),
+        live_key: None,
+        requested_by: "operator".to_owned(),
+        request_id: None,
+        idempotency_key: None,
+        steps,
     }
 }

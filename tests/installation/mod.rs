@@ -31,7 +31,7 @@ pub use api::ApiFixture;
 pub use chain::{CHAIN_ID, signer_of};
 pub use client::Lacks;
 pub use config::Config;
-pub use data::{OPERATOR, Terms, offer, open, open_at, wallet};
+pub use data::{OPERATOR, Terms, new_operation, offer, open, open_at, wallet};
 pub use engine::{EngineFixture, deploy_with, ended};
 pub use ledger::{dump as ledger_dump, everything as ledger_everything, rows as ledger_rows, write as ledger_write};
 pub use offering::{OfferingFixture, in_days, later, register_issuer};
