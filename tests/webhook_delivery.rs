@@ -52,8 +52,9 @@ pub async fn operation_event(api: &ApiFixture, number: usize) -> String {
 
 /// Makes everything that waits due now.
 pub async fn hurry(api: &ApiFixture) {
-    api.write("update webhook_deliveries set next_attempt_at = created_at where next_attempt_at is not null").await;
+    // The pause first: an attempt that is due may set the next pause at once.
     api.write("update webhook_endpoints set throttled_until = null").await;
+    api.write("update webhook_deliveries set next_attempt_at = created_at where next_attempt_at is not null").await;
 }
 
 /// Whether the official library accepts a request with this secret.
