@@ -8,6 +8,7 @@ use alloy::consensus::{SignableTransaction, TxEip1559};
 use alloy::eips::eip2718::Encodable2718;
 use alloy::primitives::{Address, B256, Bytes, Signature, TxKind, U256, hex};
 use alloy::signers::local::PrivateKeySigner;
+use futures::FutureExt;
 use secp256k1::{Message, SECP256K1, SecretKey};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
@@ -30,15 +31,17 @@ pub struct Call {
     pub data: Bytes,
 }
 
-/// The check before a call is sent.
+/// How calls are sent. All but the last send each call on its own, in any order: the node keeps those whose turn has not come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Precheck {
-    /// No check.
-    Skip,
-    /// Simulate the call with its gas limit.
-    Simulate,
-    /// Estimate its gas.
-    Estimate,
+pub enum Manner {
+    /// Without a check.
+    Unchecked,
+    /// After a simulation with their gas limit.
+    Simulated,
+    /// After an estimate of their gas.
+    Estimated,
+    /// Without a check, in the order of their nonces. The engine keeps this order, because not every node keeps a call before its turn.
+    InOrder,
 }
 
 /// The result of a run.
@@ -53,18 +56,13 @@ pub struct Run {
     pub pause: Option<Stall>,
 }
 
-/// Sends each signer's calls after the check, and waits for all receipts. A run that stands still ends the row.
-pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, precheck: Precheck, in_flight: usize) -> Run {
-    try_run(rpc, lanes, precheck, in_flight).await.unwrap_or_else(|stall| panic!("{stall}"))
+/// Sends each signer's calls, and waits for all receipts. A run that stands still ends the row.
+pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, manner: Manner, in_flight: usize) -> Run {
+    try_run(rpc, lanes, manner, in_flight).await.unwrap_or_else(|stall| panic!("{stall}"))
 }
 
 /// The same. A run that stands still is ended, and says what it waited for.
-pub async fn try_run(
-    rpc: &Rpc,
-    lanes: Vec<(B256, Vec<Call>)>,
-    precheck: Precheck,
-    in_flight: usize,
-) -> Result<Run, Stall> {
+pub async fn try_run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, manner: Manner, in_flight: usize) -> Result<Run, Stall> {
     let (mut ready, mut count) = (Vec::new(), 0);
     for (key, calls) in lanes {
         let signer = PrivateKeySigner::from_bytes(&key).expect("a key");
@@ -77,7 +75,7 @@ pub async fn try_run(
     let (started, seen) = (Instant::now(), Arc::new(Seen::default()));
     let mut senders = JoinSet::new();
     for (signer, nonce, limit, calls) in ready {
-        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, precheck, in_flight, seen.clone()));
+        senders.spawn(lane(rpc.clone(), signer, nonce, limit, calls, manner, in_flight, seen.clone()));
     }
     // Dropping the senders ends them.
     let pause = stall::until(rpc, count, &*seen).await?;
@@ -117,7 +115,7 @@ async fn lane(
     nonce: u64,
     limit: u64,
     calls: Vec<Call>,
-    precheck: Precheck,
+    manner: Manner,
     in_flight: usize,
     seen: Arc<Seen>,
 ) -> Vec<(Instant, u64)> {
@@ -125,18 +123,37 @@ async fn lane(
     for (nonce, call) in (nonce..).zip(calls) {
         let slot = in_flight_slots.clone().acquire_owned().await.expect("the semaphore stays open");
         let (rpc, signer, seen) = (rpc.clone(), signer.clone(), seen.clone());
+        let sent = send(rpc.clone(), signer, nonce, limit, call, manner, seen.clone()).shared();
+        if manner == Manner::InOrder {
+            sent.clone().await;
+        }
         waiting.spawn(async move {
-            let limit = match precheck {
-                Precheck::Skip => limit,
-                Precheck::Estimate => estimated(&rpc, signer.address(), &call).await,
-                Precheck::Simulate => simulated(&rpc, signer.address(), &call, limit).await,
-            };
-            let found = receipt(&rpc, &sign(&signer, nonce, limit, call), in_flight, &seen).await;
+            let found = receipt(&rpc, &sent.await, in_flight, &seen).await;
             drop(slot);
             found
         });
     }
     waiting.join_all().await
+}
+
+/// The hash of a call that the node has taken.
+async fn send(
+    rpc: Rpc,
+    signer: PrivateKeySigner,
+    nonce: u64,
+    limit: u64,
+    call: Call,
+    manner: Manner,
+    seen: Arc<Seen>,
+) -> Value {
+    let limit = match manner {
+        Manner::Unchecked | Manner::InOrder => limit,
+        Manner::Estimated => estimated(&rpc, signer.address(), &call).await,
+        Manner::Simulated => simulated(&rpc, signer.address(), &call, limit).await,
+    };
+    let hash = rpc.call("eth_sendRawTransaction", json!([sign(&signer, nonce, limit, call)])).await;
+    seen.sent.fetch_add(1, Ordering::Relaxed);
+    hash
 }
 
 async fn estimated(rpc: &Rpc, from: Address, call: &Call) -> u64 {
@@ -173,9 +190,7 @@ fn sign(signer: &PrivateKeySigner, nonce: u64, gas_limit: u64, call: Call) -> St
     hex::encode_prefixed(transaction.into_signed(signature).encoded_2718())
 }
 
-async fn receipt(rpc: &Rpc, raw: &str, in_flight: usize, seen: &Seen) -> (Instant, u64) {
-    let hash = rpc.call("eth_sendRawTransaction", json!([raw])).await;
-    seen.sent.fetch_add(1, Ordering::Relaxed);
+async fn receipt(rpc: &Rpc, hash: &Value, in_flight: usize, seen: &Seen) -> (Instant, u64) {
     // With more calls in flight each polls less often, so that the node has time to mine.
     let (mut pause, longest) = (Duration::from_millis(2), Duration::from_millis(in_flight.max(20) as u64));
     loop {

@@ -11,7 +11,7 @@ use serde_json::json;
 use world::{Engine, Mining, Rpc};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call, IN_FLIGHT, Precheck};
+use crate::bare_chain::{self, Call, IN_FLIGHT, Manner};
 use crate::installation::Installation;
 use crate::network::Network;
 use crate::node::NodeKind;
@@ -54,16 +54,29 @@ struct Round {
     accepted: f64,
     confirmed: f64,
     sent: TimeAndGas,
-    tried: TimeAndGas,
+    /// The seconds of the baselines that simulate each page, and that send the pages in order.
+    tried: f64,
+    in_order: f64,
 }
 
+/// Each baseline runs before and after the engine, at the same distance: every mint makes the node slower for the next one.
 async fn round(engine: Engine, network: Network, holders: usize) -> Round {
-    let tried_before = baseline(&network, holders, Precheck::Simulate).await;
-    let sent_before = baseline(&network, holders, Precheck::Skip).await;
+    let in_order_before = baseline(&network, holders, Manner::InOrder).await;
+    let tried_before = baseline(&network, holders, Manner::Simulated).await;
+    let sent_before = baseline(&network, holders, Manner::Unchecked).await;
     let (ours, accepted, confirmed) = mint(engine, &network, holders).await;
-    let sent = mean(&sent_before, &baseline(&network, holders, Precheck::Skip).await);
-    let tried = mean(&tried_before, &baseline(&network, holders, Precheck::Simulate).await);
-    Round { ours, accepted, confirmed, sent, tried }
+    let sent_after = baseline(&network, holders, Manner::Unchecked).await;
+    let tried_after = baseline(&network, holders, Manner::Simulated).await;
+    let in_order_after = baseline(&network, holders, Manner::InOrder).await;
+    let mean = |one: &TimeAndGas, other: &TimeAndGas| f64::midpoint(one.seconds, other.seconds);
+    Round {
+        ours,
+        accepted,
+        confirmed,
+        sent: TimeAndGas { seconds: mean(&sent_before, &sent_after), gas: sent_before.gas },
+        tried: mean(&tried_before, &tried_after),
+        in_order: mean(&in_order_before, &in_order_after),
+    }
 }
 
 fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
@@ -71,8 +84,10 @@ fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
     let seconds = |value: &dyn Fn(&Round) -> f64| spread(&of(value), 1);
     let per_holder = |total: &TimeAndGas| total.gas as f64 / holders as f64;
     let gas = median(&of(&|round| round.ours.gas as f64 / round.sent.gas as f64));
-    let (time, tried) = (of(&|r| r.ours.seconds / r.sent.seconds), of(&|r| r.ours.seconds / r.tried.seconds));
-    let from_accepted = of(&|r| (r.ours.seconds - r.accepted) / r.sent.seconds);
+    let time = of(&|round| round.ours.seconds / round.sent.seconds);
+    let tried = of(&|round| round.ours.seconds / round.tried);
+    let in_order = of(&|round| round.ours.seconds / round.in_order);
+    let from_accepted = of(&|round| (round.ours.seconds - round.accepted) / round.sent.seconds);
     Line {
         row: "mint",
         on: format!("{on}, {holders} holders in {} pages, locked", holders.div_ceil(PAGE)),
@@ -86,16 +101,18 @@ fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
             seconds(&|round| round.confirmed),
         ),
         baseline: format!(
-            "{:.0} gas a holder; {} s to send them; {} s where each is simulated first, as the engine does",
+            "{:.0} gas a holder; {} s to send them; {} s where each is simulated first, as the engine does; {} s in the order of their nonces, as the engine does",
             per_holder(&rounds[0].sent),
             seconds(&|round| round.sent.seconds),
-            seconds(&|round| round.tried.seconds),
+            seconds(&|round| round.tried),
+            seconds(&|round| round.in_order),
         ),
         ratio: format!(
-            "gas × {gas:.3}; time × {}, or × {} from the 202 on; × {} where each is simulated",
+            "gas × {gas:.3}; time × {}, or × {} from the 202 on; × {} where each is simulated; × {} in order",
             spread(&time, 2),
             spread(&from_accepted, 2),
-            spread(&tried, 2)
+            spread(&tried, 2),
+            spread(&in_order, 2)
         ),
         met: Some(gas <= 1.05 && median(&time) <= 1.1),
     }
@@ -141,18 +158,15 @@ pub async fn gas_of(rpc: &Rpc, hashes: &[String]) -> u64 {
 }
 
 /// The same pages on another token, by one signer.
-async fn baseline(network: &Network, holders: usize, precheck: Precheck) -> TimeAndGas {
+async fn baseline(network: &Network, holders: usize, manner: Manner) -> TimeAndGas {
     let (rpc, key, offering) = (network.node.rpc(), network.bare_keys[0], Series::fresh().offering(0));
     let platform = network.platform;
-    bare_chain::run(&rpc, vec![(key, vec![deployment(platform.factory, &offering)])], Precheck::Skip, IN_FLIGHT).await;
+    bare_chain::run(&rpc, vec![(key, vec![deployment(platform.factory, &offering)])], Manner::Unchecked, IN_FLIGHT)
+        .await;
     let token = predict_token(platform.factory, platform.implementation, offering_id(&offering));
-    let run = bare_chain::run(&rpc, vec![(key, pages(token, holders))], precheck, IN_FLIGHT).await;
+    let run = bare_chain::run(&rpc, vec![(key, pages(token, holders))], manner, IN_FLIGHT).await;
     let last = since(run.started, &run.included).into_iter().fold(0.0, f64::max);
     TimeAndGas { seconds: last, gas: run.gas.iter().sum() }
-}
-
-fn mean(one: &TimeAndGas, other: &TimeAndGas) -> TimeAndGas {
-    TimeAndGas { seconds: f64::midpoint(one.seconds, other.seconds), gas: one.gas }
 }
 
 fn pages(token: Address, holders: usize) -> Vec<Call> {

@@ -15,7 +15,7 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call, IN_FLIGHT, Precheck};
+use crate::bare_chain::{self, Call, IN_FLIGHT, Manner};
 use crate::client::Client;
 use crate::installation::{EMAIL, Installation, PASSWORD};
 use crate::mint::gas_of;
@@ -153,7 +153,7 @@ async fn fund(network: &Network, token: Address) {
         coin::approve(Address::ZERO, platform.coin, token),
         coin::approve(Address::ZERO, platform.coin, platform.distributor),
     ];
-    bare_chain::run(&network.node.rpc(), vec![(bare, calls(engine_calls))], Precheck::Estimate, IN_FLIGHT).await;
+    bare_chain::run(&network.node.rpc(), vec![(bare, calls(engine_calls))], Manner::Estimated, IN_FLIGHT).await;
 }
 
 fn address(key: B256) -> Address {
@@ -190,7 +190,7 @@ async fn baseline(network: &Network, token: Address, route: Route, holders: usiz
                 commitment: distributor::commitment(&lines),
             };
             let create = distributor::create(Address::ZERO, platform.distributor, &declaration);
-            gas += bare_chain::run(&rpc, vec![(key, calls(vec![create]))], Precheck::Skip, IN_FLIGHT)
+            gas += bare_chain::run(&rpc, vec![(key, calls(vec![create]))], Manner::Unchecked, IN_FLIGHT)
                 .await
                 .gas
                 .iter()
@@ -199,7 +199,7 @@ async fn baseline(network: &Network, token: Address, route: Route, holders: usiz
             pages.iter().map(|page| distributor::pay(Address::ZERO, platform.distributor, page)).collect()
         }
     };
-    let run = bare_chain::run(&rpc, vec![(key, calls(engine_calls))], Precheck::Skip, in_flight).await;
+    let run = bare_chain::run(&rpc, vec![(key, calls(engine_calls))], Manner::Unchecked, in_flight).await;
     let seconds = since(run.started, &run.included).into_iter().fold(0.0, f64::max);
     TimeAndGas { seconds, gas: gas + run.gas.iter().sum::<u64>() }
 }

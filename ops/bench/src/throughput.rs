@@ -10,7 +10,7 @@ use tokio::time::sleep;
 use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call, IN_FLIGHT, Precheck};
+use crate::bare_chain::{self, Call, IN_FLIGHT, Manner};
 use crate::confirmed::Confirmed;
 use crate::counters::Counters;
 use crate::installation::{Installation, Link};
@@ -36,17 +36,17 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
         let mut alone: HashMap<&str, f64> = HashMap::new();
         for lanes in [1, LANES] {
             let mut all: Vec<Runs> = arguments.engines.iter().map(|_| Runs::default()).collect();
-            let mut before = baseline(*kind, lanes, Precheck::Skip).await;
+            let mut before = baseline(*kind, lanes, Manner::Unchecked).await;
             for _ in 0..rounds {
                 // As long as the others, because anvil slows down with each block.
                 let estimated = match arguments.quick {
                     true => None,
-                    false => Some(baseline(*kind, lanes, Precheck::Estimate).await),
+                    false => Some(baseline(*kind, lanes, Manner::Estimated).await),
                 };
                 for (engine, runs) in arguments.engines.iter().zip(&mut all) {
                     let ours = engine_run(*engine, *kind, lanes).await;
                     // Before and after: the machine may have other work in between.
-                    let after = baseline(*kind, lanes, Precheck::Skip).await;
+                    let after = baseline(*kind, lanes, Manner::Unchecked).await;
                     runs.add(before, ours, &after, estimated.as_ref());
                     before = after;
                 }
@@ -198,13 +198,13 @@ async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize) -> Watched {
     Watched { calls, profile: profile.text().await }
 }
 
-async fn baseline(kind: NodeKind, lanes: usize, precheck: Precheck) -> Result<Rate, Stall> {
+async fn baseline(kind: NodeKind, lanes: usize, manner: Manner) -> Result<Rate, Stall> {
     let network = fresh(kind).await;
     let series = Series::fresh();
     let all: Vec<Call> =
         (0..COUNT as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&network.bare_keys[..lanes], all);
-    let run = bare_chain::try_run(&network.node.rpc(), lanes, precheck, IN_FLIGHT).await?;
+    let run = bare_chain::try_run(&network.node.rpc(), lanes, manner, IN_FLIGHT).await?;
     rate_with(pace(&since(run.started, &run.included)), run.pause)
 }
 
