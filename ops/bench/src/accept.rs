@@ -13,9 +13,9 @@ use crate::bare_rows::{self, Rows};
 use crate::cost::usage;
 use crate::installation::{CHAIN_ID, Installation};
 use crate::pace::paced;
-use crate::sample::{median, quantile};
+use crate::sample::{median, quantile, spread};
 use crate::seed;
-use crate::table::{self, Line, Table, percent};
+use crate::table::{self, Line, Table};
 
 const AT_ONCE: usize = 16;
 /// Connections that a paced load may need at once when the server stalls.
@@ -52,21 +52,23 @@ async fn one(engine: Engine, rows: Rows, arguments: &Arguments) -> Line {
         bare.push(Round::of(&site, std::process::id(), bare_rows::rate(&site.view, rows, AT_ONCE, time)).await);
         ours.push(Round::of(&site, pid, load.rate(time)).await);
     }
-    let (ours, bare) = (Round::median(&ours), Round::median(&bare));
-    let (mut late, mut late_bare) = (Vec::new(), Vec::new());
-    for _ in 0..2 {
-        late_bare.extend(bare_rows::paced(&site.view, rows, ours.rate / 2.0, PACED_AT_ONCE, time).await);
-        late.extend(load.paced(ours.rate / 2.0, time).await);
+    let rate = median(&rates(&ours));
+    let (mut middle, mut p99, mut p99_bare) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..rounds {
+        p99_bare.push(quantile(&bare_rows::paced(&site.view, rows, rate / 2.0, PACED_AT_ONCE, time).await, 0.99));
+        let late = load.paced(rate / 2.0, time).await;
+        middle.push(median(&late));
+        p99.push(quantile(&late, 0.99));
     }
-    let p99 = quantile(&late, 0.99);
+    let ratios: Vec<f64> = ours.iter().zip(&bare).map(|(ours, bare)| ours.rate * 100.0 / bare.rate).collect();
     Line {
         row: "accept",
         on: format!("{}, {}", table::engine(engine), if rows == Rows::Mint { "mint of one" } else { "deploy" }),
         goal: GOAL,
-        result: format!("{}; p50 {:.1} ms, p99 {p99:.1} ms at half", ours.text(), median(&late)),
-        baseline: format!("{}; p99 {:.1} ms at the same rate", bare.text(), quantile(&late_bare, 0.99)),
-        ratio: percent(ours.rate, bare.rate),
-        met: Some(ours.rate >= 0.6 * bare.rate && p99 <= 25.0),
+        result: format!("{}; p50 {} ms, p99 {} ms at half", text(&ours), spread(&middle, 1), spread(&p99, 1)),
+        baseline: format!("{}; p99 {} ms at the same rate", text(&bare), spread(&p99_bare, 1)),
+        ratio: format!("{} %", spread(&ratios, 0)),
+        met: Some(median(&ratios) >= 60.0 && median(&p99) <= 25.0),
     }
 }
 
@@ -86,18 +88,17 @@ impl Round {
         let each = |i: usize| (after[i] - before[i]) * 1_000.0 / count;
         Self { rate, process: each(0), server: each(1) }
     }
+}
 
-    fn median(rounds: &[Self]) -> Self {
-        let [rate, process, server] = [|r: &Self| r.rate, |r: &Self| r.process, |r: &Self| r.server]
-            .map(|of| median(&rounds.iter().map(of).collect::<Vec<_>>()));
-        Self { rate, process, server }
-    }
+fn rates(rounds: &[Round]) -> Vec<f64> {
+    rounds.iter().map(|round| round.rate).collect()
+}
 
-    fn text(&self) -> String {
-        let Self { rate, process, server } = self;
-        let server = if *server > 0.0 { format!(" and {server:.2} of the server's") } else { String::new() };
-        format!("{rate:.0} /s at {process:.2} ms of processor each{server}")
-    }
+fn text(rounds: &[Round]) -> String {
+    let of = |value: fn(&Round) -> f64| median(&rounds.iter().map(value).collect::<Vec<_>>());
+    let server = of(|round| round.server);
+    let of_server = if server > 0.0 { format!(" and {server:.2} of the server's") } else { String::new() };
+    format!("{} /s at {:.2} ms of processor each{of_server}", spread(&rates(rounds), 0), of(|round| round.process))
 }
 
 struct Load<'a> {

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use world::Rpc;
 
 use crate::installation::CHAIN_ID;
+use crate::sample::{TimeAndGas, since};
 use crate::stall::{self, Progress, Stall};
 
 /// Transactions in flight for each signer: the default of the configuration.
@@ -56,13 +57,16 @@ pub struct Run {
     pub pause: Option<Stall>,
 }
 
-/// Sends each signer's calls, and waits for all receipts. A run that stands still ends the row.
-pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, manner: Manner, in_flight: usize) -> Run {
-    try_run(rpc, lanes, manner, in_flight).await.unwrap_or_else(|stall| panic!("{stall}"))
+impl Run {
+    /// The time until the last receipt, and all gas.
+    pub fn total(self) -> TimeAndGas {
+        let seconds = since(self.started, &self.included).into_iter().fold(0.0, f64::max);
+        TimeAndGas { seconds, gas: self.gas.iter().sum(), pause: self.pause }
+    }
 }
 
-/// The same. A run that stands still is ended, and says what it waited for.
-pub async fn try_run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, manner: Manner, in_flight: usize) -> Result<Run, Stall> {
+/// Sends each signer's calls, and waits for all receipts. A run that stands still is ended, and says what it waited for.
+pub async fn run(rpc: &Rpc, lanes: Vec<(B256, Vec<Call>)>, manner: Manner, in_flight: usize) -> Result<Run, Stall> {
     let (mut ready, mut count) = (Vec::new(), 0);
     for (key, calls) in lanes {
         let signer = PrivateKeySigner::from_bytes(&key).expect("a key");

@@ -8,7 +8,6 @@ mod bare_post;
 mod bare_rows;
 mod calls;
 mod client;
-mod confirmed;
 mod console;
 mod cost;
 mod counters;
@@ -31,6 +30,7 @@ mod portal;
 mod portal_load;
 mod process;
 mod profile;
+mod progress;
 mod reader;
 mod receivers;
 mod reconcile;
@@ -66,7 +66,7 @@ async fn main() {
     };
     let started = Instant::now();
     let mut table = Table::default();
-    for (row, _) in ROWS.iter().filter(|(row, _)| arguments.wants(row)) {
+    for (row, ..) in ROWS.iter().filter(|(row, ..)| arguments.wants(row)) {
         let (at, patience) = (Instant::now(), arguments.patience(row, started.elapsed()));
         // A row that takes too long or panics is listed as missing; the other rows still run.
         let measured = AssertUnwindSafe(measure(row, &arguments, &mut table)).catch_unwind();

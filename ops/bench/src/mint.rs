@@ -11,12 +11,14 @@ use serde_json::json;
 use world::{Engine, Mining, Rpc};
 
 use crate::arguments::Arguments;
-use crate::bare_chain::{self, Call, IN_FLIGHT, Manner};
+use crate::bare_chain::{self, Call, IN_FLIGHT, Manner, Run};
 use crate::installation::Installation;
 use crate::network::Network;
 use crate::node::NodeKind;
-use crate::sample::{TimeAndGas, median, since, spread};
+use crate::progress::EngineRun;
+use crate::sample::{TimeAndGas, median, spread};
 use crate::seed::{self, Series};
+use crate::stall::{self, Stall};
 use crate::table::{Line, Table, pair};
 use crate::throughput::deployment;
 
@@ -40,11 +42,14 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
 }
 
 async fn by(engine: Engine, kind: NodeKind, holders: usize, (mining, how): (Mining, &str), rounds: usize) -> Line {
-    let mut all = Vec::with_capacity(rounds);
+    let (mut all, mut stalls) = (Vec::with_capacity(rounds), Vec::new());
     for _ in 0..rounds {
-        all.push(round(engine, Network::new(kind, mining).await, holders).await);
+        match round(engine, kind, mining, holders).await {
+            Ok(round) => all.push(round),
+            Err(stall) => stalls.push(stall),
+        }
     }
-    line(&format!("{}{how}", pair(engine, kind)), holders, &all)
+    line(&format!("{}{how}", pair(engine, kind)), holders, &all, &stalls)
 }
 
 /// One mint by the engine, and the baselines around it.
@@ -59,42 +64,57 @@ struct Round {
     in_order: f64,
 }
 
-/// Each baseline runs before and after the engine, at the same distance: every mint makes the node slower for the next one.
-async fn round(engine: Engine, network: Network, holders: usize) -> Round {
-    let in_order_before = baseline(&network, holders, Manner::InOrder).await;
-    let tried_before = baseline(&network, holders, Manner::Simulated).await;
-    let sent_before = baseline(&network, holders, Manner::Unchecked).await;
-    let (ours, accepted, confirmed) = mint(engine, &network, holders).await;
-    let sent_after = baseline(&network, holders, Manner::Unchecked).await;
-    let tried_after = baseline(&network, holders, Manner::Simulated).await;
-    let in_order_after = baseline(&network, holders, Manner::InOrder).await;
+/// Each baseline runs before and after the engine, at the same distance: every mint makes the node slower for the next one. A round with a run
+/// that stood still, or waited for the node, does not count.
+async fn round(engine: Engine, kind: NodeKind, mining: Mining, holders: usize) -> Result<Round, Stall> {
+    let network = Network::new(kind, mining).await;
+    let bare = async |manner| {
+        let run = baseline(&network, holders, manner).await?;
+        without_node(mining, run)
+    };
+    let in_order_before = bare(Manner::InOrder).await?;
+    let tried_before = bare(Manner::Simulated).await?;
+    let sent_before = bare(Manner::Unchecked).await?;
+    let (ours, accepted, confirmed) = mint(engine, kind, &network, holders).await?;
+    let ours = without_node(mining, ours)?;
+    let sent_after = bare(Manner::Unchecked).await?;
+    let tried_after = bare(Manner::Simulated).await?;
+    let in_order_after = bare(Manner::InOrder).await?;
     let mean = |one: &TimeAndGas, other: &TimeAndGas| f64::midpoint(one.seconds, other.seconds);
-    Round {
+    Ok(Round {
         ours,
         accepted,
         confirmed,
-        sent: TimeAndGas { seconds: mean(&sent_before, &sent_after), gas: sent_before.gas },
+        sent: TimeAndGas { seconds: mean(&sent_before, &sent_after), ..sent_before },
         tried: mean(&tried_before, &tried_after),
         in_order: mean(&in_order_before, &in_order_after),
-    }
+    })
 }
 
-fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
+/// Where a block is made every second, a run waits for each.
+fn without_node(mining: Mining, run: TimeAndGas) -> Result<TimeAndGas, Stall> {
+    let pause = if mining == Mining::Quick { stall::unless_by_node(run.pause)? } else { None };
+    Ok(TimeAndGas { pause, ..run })
+}
+
+fn line(on: &str, holders: usize, rounds: &[Round], stalls: &[Stall]) -> Line {
     let of = |value: &dyn Fn(&Round) -> f64| rounds.iter().map(value).collect::<Vec<_>>();
     let seconds = |value: &dyn Fn(&Round) -> f64| spread(&of(value), 1);
-    let per_holder = |total: &TimeAndGas| total.gas as f64 / holders as f64;
+    let per_holder = |total: &dyn Fn(&Round) -> u64| median(&of(&|round| total(round) as f64 / holders as f64));
     let gas = median(&of(&|round| round.ours.gas as f64 / round.sent.gas as f64));
     let time = of(&|round| round.ours.seconds / round.sent.seconds);
     let tried = of(&|round| round.ours.seconds / round.tried);
     let in_order = of(&|round| round.ours.seconds / round.in_order);
     let from_accepted = of(&|round| (round.ours.seconds - round.accepted) / round.sent.seconds);
+    let pauses = rounds.iter().filter_map(|round| round.ours.pause.as_ref());
+    let still: String = pauses.chain(stalls).map(|stall| format!("; {stall}")).collect();
     Line {
         row: "mint",
         on: format!("{on}, {holders} holders in {} pages, locked", holders.div_ceil(PAGE)),
         goal: GOAL,
         result: format!(
-            "{:.0} gas a holder; {} s from the request to the last page on the chain, in {} runs (202 after {} s, all confirmed after {} s)",
-            per_holder(&rounds[0].ours),
+            "{:.0} gas a holder; {} s from the request to the last page on the chain, in {} runs (202 after {} s, all confirmed after {} s){still}",
+            per_holder(&|round| round.ours.gas),
             seconds(&|round| round.ours.seconds),
             rounds.len(),
             seconds(&|round| round.accepted),
@@ -102,7 +122,7 @@ fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
         ),
         baseline: format!(
             "{:.0} gas a holder; {} s to send them; {} s where each is simulated first, as the engine does; {} s in the order of their nonces, as the engine does",
-            per_holder(&rounds[0].sent),
+            per_holder(&|round| round.sent.gas),
             seconds(&|round| round.sent.seconds),
             seconds(&|round| round.tried),
             seconds(&|round| round.in_order),
@@ -114,12 +134,22 @@ fn line(on: &str, holders: usize, rounds: &[Round]) -> Line {
             spread(&tried, 2),
             spread(&in_order, 2)
         ),
-        met: Some(gas <= 1.05 && median(&time) <= 1.1),
+        // A stall of the node is nobody's time.
+        met: Some(gas <= 1.05 && median(&time) <= 1.1 && stalls.iter().all(|stall| stall.by_node)),
     }
 }
 
+/// The pages of the mint on the chain.
+const ON_CHAIN: &str =
+    "select count(*) from operation_steps where name = 'mintPage' and state in ('included', 'final')";
+
 /// The engine's mint, the seconds until the 202, and the seconds until everything is confirmed.
-async fn mint(engine: Engine, network: &Network, holders: usize) -> (TimeAndGas, f64, f64) {
+async fn mint(
+    engine: Engine,
+    kind: NodeKind,
+    network: &Network,
+    holders: usize,
+) -> Result<(TimeAndGas, f64, f64), Stall> {
     let site = Installation::new(engine, 1, network.platform).await;
     let offering = site.series.offering(0);
     seed::subscriptions(&site.view, site.series, &offering, holders as u64).await;
@@ -135,15 +165,14 @@ async fn mint(engine: Engine, network: &Network, holders: usize) -> (TimeAndGas,
     let (status, answer) = client.post("/blockchain/trigger-mint", "mint-all", &body).await;
     assert_eq!(status, 202, "{answer}");
     let accepted = start.elapsed().as_secs_f64();
-    let pages = holders.div_ceil(PAGE) as i64;
-    let on_chain = "select count(*) from operation_steps where name = 'mintPage' and state in ('included', 'final')";
-    let included = site.view.reached(on_chain, pages, PATIENCE).await.expect("all pages are on the chain");
+    let run = EngineRun { site: &site, kind, done: ON_CHAIN };
+    let pause = stall::until(&network.node.rpc(), holders.div_ceil(PAGE), &run).await?;
+    let seconds = start.elapsed().as_secs_f64();
     let minted = "select count(*) from subscriptions where status = 'minted'";
     let confirmed = site.view.reached(minted, holders as i64, PATIENCE).await.expect("all pages are confirmed");
     let hashes = site.view.texts("select tx_hash from operation_steps where name = 'mintPage'").await;
     let gas = gas_of(&network.node.rpc(), &hashes).await;
-    let total = TimeAndGas { seconds: (included - start).as_secs_f64(), gas };
-    (total, accepted, (confirmed - start).as_secs_f64())
+    Ok((TimeAndGas { seconds, gas, pause }, accepted, (confirmed - start).as_secs_f64()))
 }
 
 /// The gas of these transactions together.
@@ -158,15 +187,13 @@ pub async fn gas_of(rpc: &Rpc, hashes: &[String]) -> u64 {
 }
 
 /// The same pages on another token, by one signer.
-async fn baseline(network: &Network, holders: usize, manner: Manner) -> TimeAndGas {
+async fn baseline(network: &Network, holders: usize, manner: Manner) -> Result<TimeAndGas, Stall> {
     let (rpc, key, offering) = (network.node.rpc(), network.bare_keys[0], Series::fresh().offering(0));
     let platform = network.platform;
-    bare_chain::run(&rpc, vec![(key, vec![deployment(platform.factory, &offering)])], Manner::Unchecked, IN_FLIGHT)
-        .await;
+    let deploy = vec![(key, vec![deployment(platform.factory, &offering)])];
+    bare_chain::run(&rpc, deploy, Manner::Unchecked, IN_FLIGHT).await?;
     let token = predict_token(platform.factory, platform.implementation, offering_id(&offering));
-    let run = bare_chain::run(&rpc, vec![(key, pages(token, holders))], manner, IN_FLIGHT).await;
-    let last = since(run.started, &run.included).into_iter().fold(0.0, f64::max);
-    TimeAndGas { seconds: last, gas: run.gas.iter().sum() }
+    bare_chain::run(&rpc, vec![(key, pages(token, holders))], manner, IN_FLIGHT).await.map(Run::total)
 }
 
 fn pages(token: Address, holders: usize) -> Vec<Call> {

@@ -2,12 +2,16 @@
 
 use std::time::{Duration, Instant};
 
+use crate::stall::Stall;
+
 /// The time and the gas of a series of transactions.
 pub struct TimeAndGas {
     /// Seconds until the last one is in a block.
     pub seconds: f64,
     /// The gas of all of them.
     pub gas: u64,
+    /// The longest time in which none reached a block, if it was long.
+    pub pause: Option<Stall>,
 }
 
 /// The value below which this share of the sample lies.

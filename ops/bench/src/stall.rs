@@ -38,6 +38,14 @@ impl Stall {
     }
 }
 
+/// The pause of a run that counts. One that waited for the node does not: its time is the node's.
+pub fn unless_by_node(pause: Option<Stall>) -> Result<Option<Stall>, Stall> {
+    match pause {
+        Some(pause) if pause.by_node => Err(pause),
+        pause => Ok(pause),
+    }
+}
+
 /// A run that is measured.
 pub trait Progress {
     /// Who stands still when the node does not.

@@ -11,19 +11,20 @@ use world::{Engine, Mining};
 
 use crate::arguments::Arguments;
 use crate::bare_chain::{self, Call, IN_FLIGHT, Manner};
-use crate::confirmed::Confirmed;
 use crate::counters::Counters;
 use crate::installation::{Installation, Link};
 use crate::network::{LANES, Network};
 use crate::node::NodeKind;
 use crate::operation_cost::OperationCost;
 use crate::profile::Profile;
+use crate::progress::EngineRun;
 use crate::recording_proxy::RecordingProxy;
 use crate::runs::{Rate, Runs};
 use crate::sample::{median, pace, since, spread};
 use crate::seed::Series;
 use crate::stall::{self, Stall};
 use crate::table::{self, Line, Table, pair};
+use crate::view::CONFIRMED;
 
 /// The operations of a run. With fewer, a fast run would be a single commit, which has no rate.
 const COUNT: usize = 1_000;
@@ -142,19 +143,11 @@ async fn engine_run(engine: Engine, kind: NodeKind, lanes: usize) -> Result<(Rat
     let link = network.link(lanes);
     let started = Instant::now();
     let (binary, _) = site.start("worker", Some(&link)).await;
-    let pause = stall::until(&network.node.rpc(), COUNT, &Confirmed { site: &site, kind }).await?;
+    let pause = stall::until(&network.node.rpc(), COUNT, &EngineRun { site: &site, kind, done: CONFIRMED }).await?;
     let (time, end) = (started.elapsed(), Counters::now(&site).await);
     let cost = OperationCost { time, ..Counters::cost(start, accepted, end, binary.pid(), COUNT) };
-    let rate = rate_with(pace(&site.view.times(CONFIRMED_AT).await), pause)?;
-    Ok((rate, cost))
-}
-
-/// A run that waited for the node is no rate.
-fn rate_with(per_second: f64, pause: Option<Stall>) -> Result<Rate, Stall> {
-    match pause {
-        Some(pause) if pause.by_node => Err(pause),
-        pause => Ok(Rate { per_second, pause }),
-    }
+    let (pause, per_second) = (stall::unless_by_node(pause)?, pace(&site.view.times(CONFIRMED_AT).await));
+    Ok((Rate { per_second, pause }, cost))
 }
 
 /// The commits of a process that has no work, in the time of these runs: it registers its workers and renews leases. None on SQLite.
@@ -188,7 +181,7 @@ async fn watched_run(engine: Engine, kind: NodeKind, lanes: usize) -> Watched {
     let from = head().await;
     let (binary, _) = site.start("worker", Some(&link)).await;
     let profile = Profile::of(binary.pid());
-    let done = stall::until(&network.node.rpc(), COUNT, &Confirmed { site: &site, kind }).await;
+    let done = stall::until(&network.node.rpc(), COUNT, &EngineRun { site: &site, kind, done: CONFIRMED }).await;
     let (calls, blocks) = (proxy.traffic().calls.values().sum::<u64>() as f64, (head().await - from) as f64);
     drop(binary);
     let calls = match done {
@@ -204,8 +197,8 @@ async fn baseline(kind: NodeKind, lanes: usize, manner: Manner) -> Result<Rate, 
     let all: Vec<Call> =
         (0..COUNT as u64).map(|number| deployment(network.platform.factory, &series.offering(number))).collect();
     let lanes = lanes_of(&network.bare_keys[..lanes], all);
-    let run = bare_chain::try_run(&network.node.rpc(), lanes, manner, IN_FLIGHT).await?;
-    rate_with(pace(&since(run.started, &run.included)), run.pause)
+    let run = bare_chain::run(&network.node.rpc(), lanes, manner, IN_FLIGHT).await?;
+    Ok(Rate { per_second: pace(&since(run.started, &run.included)), pause: stall::unless_by_node(run.pause)? })
 }
 
 /// A new node for each figure, because anvil slows down with each block. It leaves some transactions to its timer, which is a short one, so

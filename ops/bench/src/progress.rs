@@ -11,21 +11,23 @@ const WITH_THE_NODE: &str = "select count(*) from operation_steps where state in
 const STEPS: &str = "select cast(count(*) as text) || ' ' || state || coalesce(' from nonce ' || min(nonce), '') \
     from operation_steps group by state order by state";
 
-/// Operations that the engine confirms.
-pub struct Confirmed<'a> {
+/// A run of the engine.
+pub struct EngineRun<'a> {
     /// Where they are stored.
     pub site: &'a Installation,
     /// Their chain.
     pub kind: NodeKind,
+    /// Counts what is done.
+    pub done: &'a str,
 }
 
-impl Progress for Confirmed<'_> {
+impl Progress for EngineRun<'_> {
     fn who(&self) -> &'static str {
         "the engine"
     }
 
     async fn done(&self) -> usize {
-        usize::try_from(self.site.view.confirmed().await).unwrap_or_default()
+        usize::try_from(self.site.view.number(self.done).await).unwrap_or_default()
     }
 
     /// Anvil makes blocks at a timer, and those in a block wait for it. The embedded chain makes a block for each transaction.
