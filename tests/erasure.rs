@@ -98,6 +98,26 @@ on_both_databases! {
         assert_eq!(fixture.operator.post(&fixture.path(), late).await.field(), (422, "/investor_id".to_owned(), "not_found".to_owned()));
     }
 
+    async fn a_member_of_the_staff_is_not_erased(database: Database) {
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let petra = fixture.api.person(&fixture.server, "petra", Role::Operator).await;
+        let id = fixture.investor.get("/v1/auth/me").await.text("/investor_id");
+        let becomes = async |roles: &str| {
+            fixture.write(&format!("update users set roles = '{roles}' where id = '{}'", fixture.investor.id)).await;
+        };
+        for role in ["admin", "operator", "auditor"] {
+            becomes(role).await;
+            assert_refused(&fixture, &id, "access as staff").await;
+        }
+        becomes("investor").await;
+        let requested = request_erasure(&fixture, &id).await;
+        assert_eq!(requested.status, 202, "{requested:?}");
+        becomes("admin").await;
+        let decided = fixture.server.approve(&petra, &requested).await;
+        assert_eq!((decided.text("/status"), decided.text("/error/code")), ("execution_failed".to_owned(), "invalid_state".to_owned()), "{decided:?}");
+        assert_eq!(fixture.api.count(&format!("users where id = '{}' and status = 'active'", fixture.investor.id)).await, 1);
+    }
+
     async fn a_concurrent_commitment_and_erasure_leave_one_outcome(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
         let petra = fixture.api.person(&fixture.server, "petra", Role::Operator).await;
