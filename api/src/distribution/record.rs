@@ -215,7 +215,7 @@ async fn account(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Account
 pub struct Own {
     #[serde(flatten)]
     pub facts: Facts,
-    /// The sum of the investor's entitlements.
+    /// The first of `my_entitlements`.
     my_entitlement: Option<Part>,
     /// The investor's entitlements, one for each wallet.
     my_entitlements: Vec<Part>,
