@@ -11,7 +11,8 @@ use crate::installation::{Installation, Person, Server, Terms, signer_of, wallet
 
 const PATH: &str = "/blockchain/force-transfer";
 
-fn transfer(site: &Installation, quantity: &str) -> Value {
+/// The body of a forced transfer from the first holder to the second.
+pub fn transfer(site: &Installation, quantity: &str) -> Value {
     let mut body = site
         .about(json!({ "from": wallet(0).to_checksum(None), "to": wallet(1).to_checksum(None), "partition": "1",
         "quantity": quantity, "document_sha256": "ab".repeat(32) }));

@@ -9,7 +9,11 @@ use muniment_workflows::settings::Settings;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, ApiFixture, PASSWORD, Person, Server, SubscriptionFixture, open_at};
+use crate::force_transfer::transfer;
+use crate::installation::{
+    Answer, ApiFixture, PASSWORD, PayoutFixture, Person, Server, SubscriptionFixture, open_at, wallet,
+};
+use crate::portfolio::holder;
 
 const NOBODY: &str = "inv_01jc0000000000000000000000";
 
@@ -191,5 +195,34 @@ on_both_databases! {
         let requested = olga.post(&format!("/v1/investors/{id}/reinstate"), reinstatement).await;
         assert_eq!(own.approve(&requested).await.problem(), forbidden);
         assert_eq!(petra.approve(&requested).await.text("/status"), "executed");
+    }
+
+    async fn nobody_of_the_staff_decides_about_their_own_wallet_or_payment(database: Database) {
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (own, id) = holder(&fixture.site, &fixture.server, 1).await;
+        fixture.site.write(&format!("update users set roles = 'operator' where id = '{}'", own.id)).await;
+        let forbidden = (403, "self_approval_forbidden".to_owned());
+        let distribution = fixture.calculated("direct_payout", "200.00").await;
+        let entitlement = fixture.site.rows(&format!("select id from entitlements where investor_id = '{id}'")).await[0][0].clone();
+        let path = |verb: &str| format!("/v1/distributions/{distribution}/entitlements/{entitlement}/{verb}");
+        for verb in ["hold", "release"] {
+            assert_eq!(own.post(&path(verb), json!({ "reason": "mine" })).await.problem(), forbidden, "{verb}");
+        }
+        assert_eq!(fixture.colleague.post(&path("hold"), json!({ "reason": "a question" })).await.status, 200);
+        let excluded = fixture.decide("exclude", &distribution, &entitlement, "exclude").await;
+        assert_eq!(own.approve(&excluded).await.problem(), forbidden);
+        assert_eq!(fixture.site.freeze(&fixture.server, "freeze-0", 0).await.status, 202);
+        fixture.site.settled().await;
+        // Units of another holder for the own wallet.
+        let moved = fixture.server.post("/blockchain/force-transfer", "force", transfer(&fixture.site, "0.50")).await;
+        assert_eq!(own.approve(&moved).await.problem(), forbidden);
+        assert_eq!(fixture.site.freeze(&fixture.server, "freeze-1", 1).await.status, 202);
+        fixture.site.settled().await;
+        let about = fixture.site.about(json!({ "address": wallet(1).to_checksum(None) }));
+        let unfreeze = fixture.server.post("/blockchain/unfreeze", "unfreeze", about).await;
+        assert_eq!(own.approve(&unfreeze).await.problem(), forbidden);
+        for asked in [excluded, unfreeze] {
+            assert_eq!(fixture.approve(&asked).await.text("/status"), "executed");
+        }
     }
 }

@@ -10,6 +10,7 @@ pub mod limits;
 pub mod offering;
 pub mod operations;
 pub mod operator;
+pub mod own_record;
 pub mod payout;
 pub mod platform;
 pub mod reconciliation;

@@ -45,7 +45,9 @@ pub struct Body {
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 202, body = ExecutedDistribution)),
-    extensions(("x-codes" = json!(["invalid_state", "nothing_to_pay", "operation_in_progress", "wallet_required"]))),
+    extensions(("x-codes" = json!([
+        "invalid_state", "self_approval_forbidden", "nothing_to_pay", "operation_in_progress", "wallet_required"
+    ]))),
 )]
 pub async fn claim_withheld(
     State(app): State<App>,

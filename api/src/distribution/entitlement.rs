@@ -105,7 +105,7 @@ async fn act(
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = record::Line)),
-    extensions(("x-codes" = json!(["invalid_state"]))),
+    extensions(("x-codes" = json!(["invalid_state", "self_approval_forbidden"]))),
 )]
 pub async fn hold(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Hold, ids, submission).await
@@ -120,7 +120,9 @@ pub async fn hold(State(app): State<App>, Path(ids): Named, submission: Submissi
     request_body = Body,
     params(IdempotencyKey),
     responses((status = 200, body = record::Line), (status = 202, body = operation::Short)),
-    extensions(("x-codes" = json!(["invalid_state", "wallet_required", "operation_in_progress", "partial_effect"]))),
+    extensions(("x-codes" = json!([
+        "invalid_state", "self_approval_forbidden", "wallet_required", "operation_in_progress", "partial_effect"
+    ]))),
 )]
 pub async fn release(State(app): State<App>, Path(ids): Named, submission: Submission<Body>) -> Result<Response> {
     act(&app, Act::Release, ids, submission).await

@@ -7,7 +7,7 @@ use muniment_domain::db::Tx;
 use muniment_domain::id::InvestorId;
 use muniment_domain::idempotency::Answer;
 use muniment_domain::investor::{self, Rate};
-use muniment_workflows::investor::not_own;
+use muniment_workflows::own_record::not_own;
 use muniment_workflows::requester::Requester;
 use serde::{Deserialize, Serialize};
 use serde_json::json;

@@ -55,6 +55,12 @@ pub struct Entitlement {
     pub updated_at: DateTime<Utc>,
 }
 
+/// The investor of an entitlement. None if its address is nobody's.
+pub async fn investor_of(tx: &mut Tx, id: &EntitlementId) -> Result<Option<InvestorId>> {
+    let found = sql("select investor_id from entitlements where id = $1").bind(id);
+    Ok(found.optional_scalar::<Option<InvestorId>>(tx).await?.flatten())
+}
+
 /// One entitlement of a distribution; `not_found` if it does not exist.
 pub async fn find(tx: &mut Tx, distribution_id: &DistributionId, id: &EntitlementId) -> Result<Entitlement> {
     sql("select * from entitlements where id = $1 and distribution_id = $2")

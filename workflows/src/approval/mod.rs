@@ -27,8 +27,8 @@ use crate::approval::action::Action;
 use crate::approval_request::{self, NewRequest, lone_admin};
 use crate::engine::Engine;
 use crate::engine::queue;
-use crate::investor::not_own;
 use crate::operator::{abandon, chain_history, close_nonce};
+use crate::own_record::not_own_subject;
 use crate::payout::approval as payout_approval;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -80,6 +80,9 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
     a.checker = Some(d.by.actor.clone());
+    if a.maker != d.by.actor {
+        not_for_oneself(tx, &action, &d.by).await?;
+    }
     if a.maker == d.by.actor {
         lone_admin::approve_alone(tx, &mut a).await?;
         a.checker = Some(lone_admin::CHECKER.to_owned());
@@ -118,6 +121,20 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         }
     }
     Ok(a)
+}
+
+/// Refuses an approval of units for the approver's own wallet, or of a payment for them alone.
+async fn not_for_oneself(tx: &mut Tx, action: &Action, by: &Requester) -> Result<()> {
+    match action {
+        Action::Compliance(request) => {
+            not_own_subject(tx, "address", &request.terms().recipient.1.to_string(), by).await
+        }
+        Action::Reissue(list) => match list.lines.as_slice() {
+            [line] => not_own_subject(tx, "entitlement", &line.entitlement_id, by).await,
+            _ => Ok(()),
+        },
+        _ => Ok(()),
+    }
 }
 
 /// Refuses an approval whose summary differs from its payload.
@@ -175,10 +192,8 @@ async fn decidable(tx: &mut Tx, d: &Decision, kind: DecisionKind) -> Result<Appr
             return Err(Error::refused(Code::RoleForbidden, detail));
         }
         // The subject of a request does not decide it either.
-        (false, false) if a.subject_type == "investor" => {
-            not_own(tx, &a.subject_id.as_str().into(), &d.by).await?;
-        }
-        _ => {}
+        (false, false) => not_own_subject(tx, &a.subject_type, &a.subject_id, &d.by).await?,
+        (true, _) => {}
     }
     if a.version != d.version {
         let detail = format!("The approval {} has version {}, not {}. Read it again.", a.id, a.version, d.version);

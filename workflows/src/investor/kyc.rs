@@ -13,6 +13,7 @@ use muniment_domain::{Code, Error, Result, country, offering, operation_item, su
 
 use crate::engine::timer;
 use crate::limits;
+use crate::own_record::not_own;
 use crate::payout::entitlement;
 use crate::requester::Requester;
 use crate::settings::Settings;
@@ -89,7 +90,7 @@ pub async fn decide(
     by: &Requester,
 ) -> Result<Investor> {
     let mut i = investor::find(tx, investor_id).await?;
-    super::not_own(tx, investor_id, by).await?;
+    not_own(tx, investor_id, by).await?;
     if d.seen.is_some_and(|version| version != i.version) {
         let detail = format!("The investor has version {} now. Read it again, with the papers.", i.version);
         return Err(Error::refused(Code::VersionConflict, detail));

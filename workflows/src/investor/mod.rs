@@ -14,24 +14,10 @@
 //! 6. **Erasure.** `Action::EraseInvestor` removes the personal data (`muniment_domain::erasure`) in the commit of the approval, if nothing
 //!    is owed, held or in progress. Ledger and audit log keep ids without a name. It locks the investor's row like a commitment does, so
 //!    one of the two sees the other.
-//! 7. **Own record.** An investor who joins the staff keeps the record. Only another member of the staff decides about it (`not_own`).
+//! 7. **Own record.** An investor who joins the staff keeps the record. Only another member of the staff decides about it, or about a
+//!    wallet or an entitlement of it (`own_record`).
 
 pub mod erasure;
 pub mod kyc;
 pub mod suspension;
 pub mod wallet_proof;
-
-use muniment_domain::db::Tx;
-use muniment_domain::id::InvestorId;
-use muniment_domain::{Code, Error, Result, principal};
-
-use crate::requester::Requester;
-
-/// Refuses a decision about the person's own investor record, which stays theirs when they join the staff.
-pub async fn not_own(tx: &mut Tx, investor_id: &InvestorId, by: &Requester) -> Result<()> {
-    if principal::investor_of(tx, &by.user_id()).await?.as_ref() != Some(investor_id) {
-        return Ok(());
-    }
-    let detail = "This is about you as an investor. Another person must decide.";
-    Err(Error::refused(Code::SelfApprovalForbidden, detail))
-}

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::approval_request::About;
 use crate::engine::timer;
 use crate::investor::kyc::{approval_ended, await_mints, ends_at};
-use crate::investor::not_own;
+use crate::own_record::not_own;
 use crate::requester::Requester;
 
 /// A request to end a suspension.

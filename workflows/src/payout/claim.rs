@@ -16,6 +16,7 @@ use muniment_domain::{Code, Error, Result, step};
 use serde_json::json;
 
 use crate::engine::queue;
+use crate::own_record::not_own_entitlement;
 use crate::payout::payee::Payees;
 use crate::payout::withheld::{Sum, sums};
 use crate::payout::{self, payer};
@@ -68,6 +69,9 @@ pub async fn all(tx: &mut Tx, settings: &Settings, r: &Request, by: &Requester) 
     }
     let kept = accounts(tx, &d).await?;
     let chosen = choose(tx, r, kept).await?;
+    if r.entitlement_ids.is_some() {
+        not_own_entitlement(tx, chosen.iter().flat_map(|account| &account.lines), by).await?;
+    }
     if chosen.is_empty() {
         let detail = "Nothing that the distributor withholds of this distribution can be claimed now.";
         return Err(Error::refused(Code::NothingToPay, detail));

@@ -8,6 +8,7 @@ use muniment_domain::operation::Operation;
 use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
+use crate::own_record::not_own_entitlement;
 use crate::payout;
 use crate::payout::payee::Payees;
 use crate::payout::{approval as payout_approval, claim, split};
@@ -54,6 +55,7 @@ async fn revise(tx: &mut Tx, d: &mut Distribution, by: &Requester, reason: &str)
 /// Holds an entitlement.
 pub async fn hold(tx: &mut Tx, r: &Request, by: &Requester) -> Result<Entitlement> {
     let (mut d, mut e) = find_for_update(tx, r).await?;
+    not_own_entitlement(tx, [&e], by).await?;
     if e.status == Status::Queued {
         return Err(in_operation(&e));
     }
@@ -90,6 +92,7 @@ fn in_operation(e: &Entitlement) -> Error {
 /// Releases an entitlement that can be paid now. An amount that the distributor keeps is claimed for the holder by an operation.
 pub async fn release(tx: &mut Tx, r: &Request, by: &Requester) -> Result<(Entitlement, Option<Operation>)> {
     let (mut d, mut e) = find_for_update(tx, r).await?;
+    not_own_entitlement(tx, [&e], by).await?;
     if e.status == Status::Held {
         Payees::of(tx, std::slice::from_ref(&e)).await?.admit(&mut e)?;
     }

@@ -10,7 +10,7 @@ use muniment_domain::subscription::{self, Move, Scope, Status, Subscription};
 use muniment_domain::{Error, Result};
 use serde_json::json;
 
-use crate::investor::not_own;
+use crate::own_record::not_own;
 use crate::requester::Requester;
 
 /// Accepts a subscription that satisfies every rule. A named quantity must equal the quantity that the amount buys.

@@ -10,7 +10,7 @@ use muniment_domain::subscription::{self, NewPayment, Payment, PaymentKind, Scop
 use muniment_domain::{Error, Result};
 
 use crate::engine::timer;
-use crate::investor::not_own;
+use crate::own_record::not_own;
 use crate::requester::Requester;
 
 /// A movement on a bank account.

@@ -15,8 +15,8 @@ use muniment_domain::{Code, Error, Result, issuer};
 
 use super::wallet;
 use crate::engine::timer;
-use crate::investor::not_own;
 use crate::limits;
+use crate::own_record::not_own;
 use crate::requester::Requester;
 use crate::settings::Settings;
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::{not_in_a_mint, subscribe, wallet};
 use crate::engine::timer;
-use crate::investor::not_own;
+use crate::own_record::not_own;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
