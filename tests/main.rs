@@ -2,6 +2,7 @@
 #![allow(missing_docs, reason = "the names of tests are their sentences")]
 #![allow(clippy::unwrap_used, reason = "a failing test names its line")]
 
+mod abandoned_recovery;
 mod access_token;
 mod alert;
 mod api_keys;

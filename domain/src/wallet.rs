@@ -119,11 +119,7 @@ pub async fn remove_claims(tx: &mut Tx, address: Address, but: &str, reason: &st
     .bind((Hex(address), but))
     .rows::<(WalletId, InvestorId)>(tx)
     .await?;
-    for (id, investor_id) in ousted {
-        let data = json!({ "investor_id": investor_id, "reason": reason });
-        write_event(tx, "wallet.removed", &id, data).await?;
-    }
-    Ok(())
+    write_removed(tx, ousted, reason).await
 }
 
 /// The wallet to use by default: the default wallet, or the oldest verified one.
@@ -138,8 +134,9 @@ pub async fn default_of(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<
 }
 
 /// Stores an unproved wallet of an investor; `wallet_in_use` if it belongs to somebody else. If somebody else only claimed it, nothing is
-/// stored: the address belongs to the first who proves control.
+/// stored: the address belongs to the first who proves control. A reservation of an abandoned recovery is free.
 pub async fn insert_unverified(tx: &mut Tx, investor_id: &InvestorId, address: Address) -> Result<()> {
+    end_abandoned_recovery(tx, investor_id, address).await?;
     let (id, now) = (tx.new_id::<of::Wallet>(), tx.now());
     sql("insert into wallets (id, investor_id, address, created_at) values ($1, $2, $3, $4)
          on conflict (address) do nothing")
@@ -151,6 +148,29 @@ pub async fn insert_unverified(tx: &mut Tx, investor_id: &InvestorId, address: A
         Some(wallet) if wallet.investor_id == investor_id || wallet.is_only_claimed() => Ok(()),
         _ => Err(in_use(address)),
     }
+}
+
+/// Takes an unproved address from an abandoned recovery: the investor keeps it, and another one loses it.
+async fn end_abandoned_recovery(tx: &mut Tx, investor_id: &InvestorId, address: Address) -> Result<()> {
+    let reserved = "where address = $1 and verified_at is null
+            and exists (select 1 from operations o where o.id = reserved_by and o.resolution = 'abandoned')";
+    sql("update wallets set reserved_by = null ")
+        .push(reserved)
+        .push(" and investor_id = $2")
+        .bind((Hex(address), investor_id))
+        .execute(tx)
+        .await?;
+    let ousted = sql("delete from wallets ").push(reserved).push(" returning id, investor_id").bind(Hex(address));
+    let ousted = ousted.rows::<(WalletId, InvestorId)>(tx).await?;
+    write_removed(tx, ousted, "its recovery was abandoned").await
+}
+
+async fn write_removed(tx: &mut Tx, ousted: Vec<(WalletId, InvestorId)>, reason: &str) -> Result<()> {
+    for (id, investor_id) in ousted {
+        let data = json!({ "investor_id": investor_id, "reason": reason });
+        write_event(tx, "wallet.removed", &id, data).await?;
+    }
+    Ok(())
 }
 
 /// The error for an address of another investor.
