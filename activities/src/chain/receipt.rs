@@ -203,7 +203,7 @@ impl Chain {
         .await
     }
 
-    /// Asks as many endpoints as the quorum requires whether they show this receipt.
+    /// Asks whether as many endpoints as the quorum requires show this receipt. One that shows another does not outvote them.
     pub async fn confirm_receipt(&self, receipt: &Receipt) -> Result<Agreement, Fault> {
         let quorum = self.config.quorum.max(1);
         // With a quorum of one, or with one endpoint, there is no other endpoint to ask.
@@ -211,13 +211,13 @@ impl Chain {
             return Ok(Agreement::Agreed);
         }
         let hash = receipt.tx_hash;
-        let mut agreed = 0;
+        let (mut agreed, mut dispute) = (0, None);
         for endpoint in self.candidates() {
             match self.receipt_of(endpoint, hash).await {
                 Ok(Some(found)) if found == *receipt => agreed += 1,
                 Ok(Some(found)) => {
                     let label = &endpoint.redaction.label;
-                    return Ok(Agreement::Disputed(format!("{label} shows {hash} {}", difference(receipt, &found))));
+                    dispute = Some(format!("{label} shows {hash} {}", difference(receipt, &found)));
                 }
                 // No answer and no receipt are not a vote.
                 Ok(None) | Err(_) => {}
@@ -226,7 +226,7 @@ impl Chain {
                 return Ok(Agreement::Agreed);
             }
         }
-        Ok(Agreement::Pending)
+        Ok(dispute.map_or(Agreement::Pending, Agreement::Disputed))
     }
 
     async fn receipt_of(&self, endpoint: &Endpoint, hash: B256) -> Result<Option<Receipt>, Fault> {

@@ -98,6 +98,10 @@ async fn a_quorum_agrees_disputes_or_stays_pending() {
         let disputed = chain_with(config(), vec![honest(), says(other)]);
         assert!(matches!(disputed.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Disputed(_)));
     }
+    let mut other = receipt(tx(1), block);
+    other["effectiveGasPrice"] = json!("0x0");
+    let outvoted = chain_with(config(), vec![honest(), says(other), honest()]);
+    assert_eq!(outvoted.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
     let down = honest();
     *down.is_down.lock().unwrap() = Some("down".into());
     let outage = chain_with(config(), vec![honest(), down]);
