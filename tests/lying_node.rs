@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
+use alloy::primitives::Bytes;
 use serde_json::json;
-use world::{Database, Engine, Fault, FaultProxy, Mining, Rule};
+use world::{Database, Engine, Fault, FaultProxy, KEYS, Mining, Rule};
 
-use crate::installation::{Installation, Server, Terms};
+use crate::installation::{Installation, Server, Terms, signer_of, wallet};
 
 /// Operations under each lie. Enough that each kind of answer is met many times.
 const OPERATIONS: usize = 25;
@@ -88,6 +89,39 @@ under! {
     an_absurd_head_is_not_believed: 1, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.3);
     an_absurd_head_is_not_believed_beside_another: 2, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
     an_absurd_head_does_not_make_a_quorum: 2, 2, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
+}
+
+/// The receipts of two freezes in one block change their transactions.
+#[tokio::test(flavor = "multi_thread")]
+async fn exchanged_receipts_are_asked_for_again() {
+    let liar = Liar::start(1, 1, Mining::Manual).await;
+    liar.server.deploy("deploy", &liar.site.offerings[0]).await;
+    liar.site.all_in_pool(1).await;
+    liar.site.finalised().await;
+    let lie = liar.proxy.add(Rule::new(Fault::ExchangedHashes));
+    for number in 0..2 {
+        let answer = liar.site.freeze(&liar.server, &format!("freeze-{number}"), number).await;
+        assert_eq!(answer.status, 202, "{answer:?}");
+    }
+    liar.site.all_in_pool(2).await;
+    liar.site.finalised().await;
+    assert!(liar.proxy.hits(lie) > 0);
+    assert_eq!(liar.site.statuses().await, [["confirmed", "3"]]);
+}
+
+/// The only endpoint shows somebody's transaction as that of the platform's signer, who has not signed it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_transaction_that_the_signer_has_not_signed_stops_no_lane() {
+    let liar = Liar::with_token(1, 1).await;
+    let lie = liar.proxy.add(Rule::new(Fault::OtherSender(signer_of(KEYS[1]))));
+    let hash = liar.site.sent_as(KEYS[3], wallet(0), Bytes::new()).await;
+    liar.site.mined(&hash).await;
+    assert_eq!(liar.site.freeze(&liar.server, "freeze", 0).await.status, 202);
+    liar.site.settled().await;
+    assert!(liar.proxy.hits(lie) > 0);
+    assert_eq!(liar.site.count("foreign_transactions").await, 0);
+    assert_eq!(liar.site.count("lanes where mode <> 'active'").await, 0);
+    assert_eq!(liar.site.statuses().await, [["confirmed", "2"]]);
 }
 
 /// One of two endpoints calls its newest block final. With a quorum of two, nothing is final before the other one agrees.

@@ -1,12 +1,15 @@
 //! Transactions in blocks: signer, nonce and calldata.
-use alloy::primitives::{Address, B256, Bytes, U64};
+use alloy::consensus::TxEnvelope;
+use alloy::eips::eip2718::Encodable2718;
+use alloy::primitives::{Address, B256, Bytes, U64, keccak256};
 use serde::Deserialize;
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use crate::{
     chain::Chain,
     fault::Fault,
-    rpc::{Answer, Request, endpoint::Endpoint, optional},
+    rpc::{Answer, Request, endpoint::Endpoint, optional, required},
 };
 
 const METHOD: &str = "eth_getTransactionByHash";
@@ -70,6 +73,22 @@ impl Chain {
         let shown = futures::future::join_all(asked).await.into_iter().flatten().flatten();
         let agreed = shown.filter(|taken| (taken.from, taken.nonce, taken.block_hash) == (signer, nonce, block));
         agreed.count() >= self.quorum()
+    }
+
+    /// Whether this account signed a transaction. No hash covers the sender that a block names. None if its form cannot be read here.
+    pub async fn is_signed_by(&self, hash: B256, signer: Address) -> Result<Option<bool>, Fault> {
+        let sender = |mut answers: Vec<Answer>| {
+            let answer = answers.pop().ok_or_else(|| Fault::Incomplete("no answer".into()))?;
+            let text: Box<RawValue> = required(METHOD, answer)?;
+            let Ok(transaction) = serde_json::from_str::<TxEnvelope>(text.get()) else { return Ok(None) };
+            if keccak256(transaction.encoded_2718()) != hash {
+                return Ok(None);
+            }
+            let signed = transaction.signature().recover_address_from_prehash(&transaction.signature_hash());
+            Ok(Some(signed.ok()))
+        };
+        let found = self.ask(vec![Request::new(METHOD, json!([hash]))], sender).await?;
+        Ok(found.map(|sender| sender == Some(signer)))
     }
 }
 

@@ -273,9 +273,14 @@ fn of_block(request: &ReceiptRequest, answers: Vec<Answer>) -> Result<Part, Faul
     }
 }
 
-/// Takes ours from the receipts of a block, which its header proves.
+/// Takes ours from the receipts of a block, which its header proves. Their hashes are not covered by the root, so they must be those of the
+/// block's transactions, in their order.
 fn of_proved(request: &ReceiptRequest, all: Vec<RawReceipt>) -> Result<Part, Fault> {
     let all: Vec<Receipt> = all.into_iter().map(Receipt::from).collect();
+    if !all.iter().map(|receipt| &receipt.tx_hash).eq(&request.transactions) {
+        let block = request.block;
+        return Err(Fault::Malformed(format!("the receipts of block {block} name other transactions than the block")));
+    }
     let events = events_of(&all, request);
     Ok(Part { receipts: ours(request, all)?, is_proved: true, events })
 }
@@ -300,12 +305,12 @@ fn ours(request: &ReceiptRequest, shown: Vec<Receipt>) -> Result<Vec<Receipt>, F
     request.ours.iter().map(receipt).collect()
 }
 
-/// The number of a block and its events with the wanted topics, from all of its receipts in their order. The receipts' hashes and block are
-/// not covered by the root, so they must be those of the block that was asked for.
+/// The number of a block and its events with the wanted topics, from all of its receipts in their order. The block that they name is not
+/// covered by the root, so it must be the one that was asked for.
 fn events_of(all: &[Receipt], request: &ReceiptRequest) -> Option<(u64, Vec<ChainLog>)> {
     let number = all.first()?.block_number;
     let is_of_block = |receipt: &Receipt| receipt.block_hash == request.block && receipt.block_number == number;
-    if !all.iter().map(|receipt| &receipt.tx_hash).eq(&request.transactions) || !all.iter().all(is_of_block) {
+    if !all.iter().all(is_of_block) {
         return None;
     }
     let of_receipts = all.iter().flat_map(|receipt| receipt.logs.iter().map(|log| (receipt.tx_hash, log)));

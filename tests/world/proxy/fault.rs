@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use alloy::primitives::Address;
+
 /// A fault; a rule says when it strikes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fault {
@@ -37,6 +39,10 @@ pub enum Fault {
     BodyLeftOut,
     /// The receipts of a block without the last one.
     ReceiptLeftOut,
+    /// The receipts of a block with the hashes of the first two exchanged.
+    ExchangedHashes,
+    /// A block whose transactions all come from this account.
+    OtherSender(Address),
     /// Receipts without their logs.
     NoLogs,
     /// An HTTP status, such as 429 or 500, instead of an answer.
@@ -75,6 +81,8 @@ impl Fault {
             Self::EarlyFinality => "early_finality",
             Self::BodyLeftOut => "body_left_out",
             Self::ReceiptLeftOut => "receipt_left_out",
+            Self::ExchangedHashes => "exchanged_hashes",
+            Self::OtherSender(_) => "other_sender",
             Self::NoLogs => "no_logs",
             Self::Status(_) => "status",
             Self::Garbage => "garbage",
@@ -88,9 +96,9 @@ impl Fault {
     pub(crate) fn methods(&self) -> &'static [&'static str] {
         match self {
             Self::Null | Self::ForgedReceipt | Self::NoLogs => RECEIPTS,
-            Self::ReceiptLeftOut => &["eth_getBlockReceipts"],
+            Self::ReceiptLeftOut | Self::ExchangedHashes => &["eth_getBlockReceipts"],
             Self::AbsurdHead(_) => &["eth_blockNumber", "eth_getBlockByNumber"],
-            Self::EarlyFinality | Self::BodyLeftOut => &["eth_getBlockByNumber"],
+            Self::EarlyFinality | Self::BodyLeftOut | Self::OtherSender(_) => &["eth_getBlockByNumber"],
             Self::StaleNonce(_) | Self::AbsurdNonce(_) => &["eth_getTransactionCount"],
             Self::WrongChainId(_) => &["eth_chainId", "net_version"],
             Self::OtherHash | Self::ReplacementRule | Self::GapRule => SEND,

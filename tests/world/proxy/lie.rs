@@ -24,6 +24,12 @@ pub(super) fn tell(fault: &Fault, method: &str, params: &Value, result: &mut Val
         Fault::AbsurdHead(above) if params[0] == "latest" => raise(&mut result["number"], *above),
         Fault::BodyLeftOut => drop_last(&mut result["transactions"]),
         Fault::ReceiptLeftOut => drop_last(result),
+        Fault::ExchangedHashes => exchange_hashes(result),
+        Fault::OtherSender(sender) => {
+            let transactions = result["transactions"].as_array_mut();
+            let full = transactions.into_iter().flatten().filter(|transaction| transaction.is_object());
+            full.for_each(|transaction| transaction["from"] = json!(sender));
+        }
         Fault::NoLogs => match &mut *result {
             Value::Array(receipts) => receipts.iter_mut().for_each(drop_logs),
             receipt => drop_logs(receipt),
@@ -46,6 +52,12 @@ fn raise(result: &mut Value, above: u64) {
 fn drop_last(list: &mut Value) {
     if let Some(list) = list.as_array_mut() {
         list.pop();
+    }
+}
+
+fn exchange_hashes(receipts: &mut Value) {
+    if let Some([first, second, ..]) = receipts.as_array_mut().map(Vec::as_mut_slice) {
+        std::mem::swap(&mut first["transactionHash"], &mut second["transactionHash"]);
     }
 }
 

@@ -158,7 +158,8 @@ async fn walk(
     let gathered = gather(engine, network, &position.signers, blocks, heads).await?;
     let last = final_block(&cursor, &gathered.heads, &gathered.blocks, ancestor);
     let reached = gathered.blocks.last().is_none_or(|b| b.number == gathered.heads.latest.number);
-    let (found, announced) = find_transactions(network, &position.signers, gathered)?;
+    let (mut found, announced) = find_transactions(network, &position.signers, gathered)?;
+    found.foreign = with_signature(network, found.foreign).await?;
     let position = commit(engine, network, position, ancestor, found, announced, last).await?;
     Ok((if reached { Pass::Reached } else { Pass::Moved }, Some(position)))
 }
@@ -234,6 +235,22 @@ fn find_transactions<'a>(
     }
     let headers = blocks.iter().map(header_of).collect();
     Ok((Found { headers, sent, receipts: receipts?, foreign }, announced))
+}
+
+/// The foreign transactions that their signers have signed. One endpoint that names another sender stops no lane.
+async fn with_signature(network: &Network, foreign: Vec<ForeignTransaction>) -> Result<Vec<ForeignTransaction>, Fault> {
+    let mut signed = Vec::with_capacity(foreign.len());
+    for one in foreign {
+        match network.chain.is_signed_by(one.tx_hash.0, one.signer.0).await? {
+            Some(false) => tracing::error!(
+                chain.id = one.chain_id,
+                tx.hash = %one.tx_hash,
+                "an endpoint showed a transaction as that of the signer {}, who has not signed it", one.signer
+            ),
+            _ => signed.push(one),
+        }
+    }
+    Ok(signed)
 }
 
 /// The proof of a foreign transaction: one of a platform key that the platform did not sign.
