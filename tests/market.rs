@@ -41,6 +41,23 @@ on_both_databases! {
         assert_eq!(server.get(&format!("/blockchain/operations/{deploy}")).await.text("/status"), "confirmed");
     }
 
+    async fn a_refused_replacement_of_an_included_transaction_does_not_stop_its_lane(database: Database) {
+        let site = Installation::new(database, Mining::Manual, &[Terms::free(1), Terms::free(1)]).await;
+        let server = site.start().await;
+        server.deploy("one", &site.offerings[0]).await;
+        site.all_in_pool(1).await;
+        site.anvil.mine(1).await;
+        site.until("it is included", async || site.count("operation_steps where state = 'included'").await == 1).await;
+        let columns = "chain_id, operation_id, position, cycle, lane_id, nonce, raw, gas_limit, max_fee_per_gas, max_priority_fee_per_gas, open, \
+            signed_at, sends";
+        site.write(&format!("insert into attempts ({columns}, tx_hash, number, kind, last_answer) select {columns}, '0x{}', 2, 'bump', \
+            'insufficient_funds: overshot' from attempts", "99".repeat(32))).await;
+        server.deploy("two", &site.offerings[1]).await;
+        site.all_in_pool(1).await;
+        site.finalised().await;
+        assert_eq!(site.exactly_once().await.deployed, 2);
+    }
+
     async fn an_outage_makes_no_dead_letter(database: Database) {
         let (site, proxy, _server) = sent_through_proxy(database).await;
         let rule = proxy.add(Rule::new(Fault::Status(503)));

@@ -46,10 +46,13 @@ pub async fn find(tx: &mut Tx, id: &LaneId) -> Result<LaneState> {
         .push(IN_FLIGHT)
         .push(", ")
         .push(LOWEST)
-        .push(", exists (select 1 from attempts where lane_id = l.id and open and block_number is null and ")
+        .push(", exists (select 1 from attempts a where lane_id = l.id and open and block_number is null and ")
         .push(attempt::IS_UNFUNDED)
+        // A replacement that was refused says nothing once another transaction of its nonce is included.
         .push(
-            ") as unfunded, c.halted_reason, c.final_number, c.final_hash
+            " and exists (select 1 from operation_steps s
+                    where s.lane_id = a.lane_id and s.nonce = a.nonce and s.state = 'signed')) as unfunded,
+                c.halted_reason, c.final_number, c.final_hash
              from lanes l join chains c on c.chain_id = l.chain_id where l.id = $1",
         )
         .bind(id)

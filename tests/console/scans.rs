@@ -51,8 +51,9 @@ const NARROW: &[(&str, &str)] = &[
     ("select nonce from attempts where lane_id = $1 and open order by nonce limit 1", "attempts_open"),
     ("select * from attempts where lane_id = $1 and open order by nonce, number", "attempts_open"),
     (
-        "select 1 from attempts where lane_id = $1 and open and block_number is null \
-         and substr(last_answer, 1, 18) = 'insufficient_funds'",
+        "select 1 from attempts a where lane_id = $1 and open and block_number is null \
+         and substr(last_answer, 1, 18) = 'insufficient_funds' \
+         and exists (select 1 from operation_steps s where s.lane_id = a.lane_id and s.nonce = a.nonce and s.state = 'signed')",
         "attempts_unfunded",
     ),
     (
