@@ -7,6 +7,7 @@ use std::time::Duration;
 use muniment_domain::clock::Clock;
 use muniment_domain::id::OperationId;
 use muniment_domain::meanwhile::{self, Call};
+use muniment_workflows::engine::prepare;
 use muniment_workflows::engine::process::intake::{self, Intake, Refill};
 use muniment_workflows::engine::process::submitters::Submitters;
 use tokio_util::sync::CancellationToken;
@@ -54,6 +55,33 @@ on_both_databases! {
         submitters.drain().await;
         site.resume_blocks().await;
         all_are_deployed_once(&site, EngineFixture::run(engine)).await;
+    }
+
+    async fn a_process_takes_what_it_has_the_key_for_and_leaves_the_rest(database: Database) {
+        let site = Installation::with_signers(database, Mining::Quick, &[Terms::free(1); 4], 2).await;
+        let engine = site.engine_with(2, Clock::System, |_| {}).await;
+        let chain_id = *engine.networks.keys().next().unwrap();
+        let lanes = site.rows("select id from lanes order by id").await;
+        // Another process has the key of the second lane.
+        site.write(&format!("update lanes set signer = '0x{}' where id = '{}'", "99".repeat(20), lanes[1][0])).await;
+        let no_signer = prepare::no_signer(chain_id);
+        let mut ids = Vec::new();
+        for (offering, (lane, cause)) in site.offerings.iter().zip([
+            (None, no_signer.as_str()), (Some(0), no_signer.as_str()), (Some(1), no_signer.as_str()), (Some(1), "lane_full"),
+        ]) {
+            let id = deploy_with(&engine, offering).await;
+            let lane = lane.map_or("null".to_owned(), |number: usize| format!("'{}'", lanes[number][0]));
+            site.write(&format!("update operations set next_action_at = null, blocked_reason = '{cause}', lane_id = {lane} where id = '{id}'")).await;
+            ids.push(id);
+        }
+        let submitters = Submitters::new(engine.clone());
+        let taken = intake::parked(&engine, &submitters, chain_id).await.unwrap();
+        assert_eq!(taken.iter().map(|hold| hold.id().to_string()).collect::<Vec<_>>(), ids[..2]);
+        drop(taken);
+        assert_eq!(intake::refill_once(&engine, &submitters, chain_id).await.unwrap(), Refill::Moved);
+        submitters.drain().await;
+        assert_eq!(site.count("operations where status = 'submitted'").await, 2);
+        engine.db.close().await;
     }
 
     async fn a_full_lane_beside_a_paused_one_is_not_tried_without_a_pause(database: Database) {

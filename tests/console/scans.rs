@@ -63,7 +63,12 @@ const NARROW: &[(&str, &str)] = &[
     ),
     (
         "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
-         and blocked_reason = 'lane_full' and lane_id = $2 order by id limit $3",
+         and blocked_reason = $2 and lane_id = $3 order by id limit $4",
+        "operations_parked",
+    ),
+    (
+        "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
+         and blocked_reason = $2 and lane_id is null order by id limit $3",
         "operations_parked",
     ),
     (

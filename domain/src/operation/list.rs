@@ -7,7 +7,7 @@ use super::{Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::id::{BatchId, LaneId, OperationId};
-use crate::sql::sql;
+use crate::sql::{Sql, sql};
 use crate::{Code, Error, Result, step};
 
 /// One operation; `not_found` if it does not exist.
@@ -37,18 +37,31 @@ pub async fn last_of_batch(tx: &mut Tx, batch_id: &BatchId) -> Result<i64> {
 /// The blocked reason of a pending operation while its lane has the allowed number of transactions in flight.
 pub const WAITS_FOR_LANE: &str = "lane_full";
 
-/// Operations that wait for room in one of these lanes, or in any lane of this chain, oldest first.
-pub async fn waiting_for_lane(tx: &mut Tx, chain_id: i64, lanes: &[LaneId], limit: i64) -> Result<Vec<OperationId>> {
+/// Operations that wait for room in one of these lanes, or in any lane of this chain, oldest first; and those that a process without the key
+/// has parked with this reason.
+pub async fn waiting_for_lane(
+    tx: &mut Tx,
+    chain_id: i64,
+    lanes: &[LaneId],
+    without_key: Option<&str>,
+    limit: i64,
+) -> Result<Vec<OperationId>> {
     // Each lane's own are read in the order of the index of parked operations, so that those of other lanes are not read at all.
-    let parked =
-        "select id from (select id from operations where status = 'pending' and next_action_at is null and chain_id = ";
-    let reason = format!(" and blocked_reason = '{WAITS_FOR_LANE}' and lane_id ");
-    let of_no_lane =
-        sql(parked).value(chain_id).push(&reason).with("is null order by id limit ", limit).push(") parked");
-    let waiting = lanes.iter().fold(of_no_lane, |others, lane| {
-        let of_lane = others.push(" union all ").with(parked, chain_id).push(&reason).with("= ", lane);
-        of_lane.with(" order by id limit ", limit).push(") parked")
-    });
+    let of = |all: Sql, cause: &str| {
+        all.push("select id from (select id from operations where status = 'pending' and next_action_at is null and chain_id = ")
+            .value(chain_id)
+            .with(" and blocked_reason = ", cause)
+            .push(" and lane_id ")
+    };
+    let mut waiting = sql("");
+    for (number, cause) in [Some(WAITS_FOR_LANE), without_key].into_iter().flatten().enumerate() {
+        let others = if number == 0 { waiting } else { waiting.push(" union all ") };
+        waiting = of(others, cause).with("is null order by id limit ", limit).push(") parked");
+        for lane in lanes {
+            let of_lane = of(waiting.push(" union all "), cause).with("= ", lane);
+            waiting = of_lane.with(" order by id limit ", limit).push(") parked");
+        }
+    }
     waiting.with(" order by id limit ", limit).scalars(tx).await
 }
 

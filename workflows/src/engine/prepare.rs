@@ -60,6 +60,11 @@ pub enum Outcome {
 /// The reason of a wait for a key of this process.
 pub const NO_SIGNER: &str = "no_signer";
 
+/// The same, as an operation of this chain shows it. A process that has the key takes the operation from one that has not.
+pub fn no_signer(chain_id: i64) -> String {
+    format!("{NO_SIGNER}: this worker has no key for chain {chain_id}, or the endpoints do not agree on its nonce yet")
+}
+
 /// A due step, with the block for its trial call.
 #[derive(Clone, Debug)]
 pub struct Due {
@@ -281,13 +286,7 @@ impl Lanes {
             .map(|lane| format!("lane_{}: {}", lane.mode, lane.mode_reason.clone().unwrap_or_default()));
         let active: Vec<&Lane> = mine.into_iter().filter(|lane| lane.mode == Mode::Active).collect();
         if active.is_empty() {
-            let none = || {
-                format!(
-                    "{NO_SIGNER}: this worker has no key for chain {}, or the endpoints do not agree on its nonce yet",
-                    network.id()
-                )
-            };
-            return Err(Failure::Blocked(stopped.unwrap_or_else(none)));
+            return Err(Failure::Blocked(stopped.unwrap_or_else(|| no_signer(network.id()))));
         }
         // A full lane is detected before the chain is asked: the answer would be stale by the time there is room.
         let room = network.in_flight_max();

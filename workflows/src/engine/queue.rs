@@ -124,7 +124,7 @@ pub async fn release(tx: &mut Tx, chain_id: i64, cause: &str) -> Result<u64> {
     if released > 0 {
         let first = i64::try_from(WOKEN_OF_A_LINE).unwrap_or(i64::MAX);
         let lanes = lane::ids_of_chain(tx, chain_id).await?;
-        let ids = operation::waiting_for_lane(tx, chain_id, &lanes, first).await?;
+        let ids = operation::waiting_for_lane(tx, chain_id, &lanes, None, first).await?;
         let ops = operation::find_all(tx, &ids.iter().collect::<Vec<_>>()).await?;
         wake_all(tx, &ops.iter().collect::<Vec<_>>()).await?;
     }

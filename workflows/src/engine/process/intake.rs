@@ -8,8 +8,9 @@ use std::time::Duration;
 use futures::future::{BoxFuture, FutureExt};
 use muniment_domain::db::Tx;
 use muniment_domain::id::OperationId;
+use muniment_domain::lane::{self, Lane};
 use muniment_domain::point::Point;
-use muniment_domain::{Result, lane, operation};
+use muniment_domain::{Result, operation};
 use tokio::sync::mpsc;
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::sleep;
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use crate::engine::Engine;
 use crate::engine::advance::{self, Next};
 use crate::engine::commits::Writes;
+use crate::engine::prepare;
 use crate::engine::process::held::{Held, Hold};
 use crate::engine::process::job;
 use crate::engine::process::submitters::{Coming, Submitters};
@@ -248,18 +250,17 @@ pub async fn refill_once(engine: &Engine, submitters: &Submitters, chain_id: i64
 /// Holds parked operations, as many as the lanes of a chain can take now.
 pub async fn parked(engine: &Engine, submitters: &Submitters, chain_id: i64) -> Result<Vec<Hold>> {
     let (wanted, full) = submitters.wanted(chain_id).await;
-    if wanted == 0 {
-        return Ok(Vec::new());
-    }
+    let Some(network) = engine.network(chain_id).filter(|_| wanted > 0) else { return Ok(Vec::new()) };
     let mut tx = engine.db.read().await?;
     // Operations in memory are still marked as parked in the table.
     let limit = i64::try_from(wanted + submitters.held.count()).unwrap_or(i64::MAX);
-    let mut lanes = lane::ids_of_chain(&mut tx, chain_id).await?;
-    lanes.retain(|lane_id| !full.contains(lane_id));
-    let ids = operation::waiting_for_lane(&mut tx, chain_id, &lanes, limit).await?;
+    // Operations of a lane whose key another process has are left to it.
+    let own = |lane: &Lane| network.signers.contains_key(&lane.signer.0) && !full.contains(&lane.id);
+    let lanes =
+        lane::of_chain(&mut tx, chain_id).await?.into_iter().filter(own).map(|lane| lane.id).collect::<Vec<_>>();
+    let no_signer = prepare::no_signer(chain_id);
+    let ids = operation::waiting_for_lane(&mut tx, chain_id, &lanes, Some(&no_signer), limit).await?;
     drop(tx);
-    if let Some(network) = engine.network(chain_id) {
-        network.room.set_behind(!ids.is_empty());
-    }
+    network.room.set_behind(!ids.is_empty());
     Ok(ids.iter().filter_map(|id| submitters.held.hold(id)).take(wanted).collect())
 }
