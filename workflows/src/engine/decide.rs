@@ -13,7 +13,7 @@ use muniment_domain::id::OperationId;
 use muniment_domain::operation::{Operation, Problem, Stage};
 use muniment_domain::point::Point;
 use muniment_domain::step::{self, Outcome, Step};
-use muniment_domain::{Error, Result};
+use muniment_domain::{Error, Result, chain};
 use tokio::sync::Mutex;
 
 use crate::engine::conclude::{self, Settled, Verdict};
@@ -238,7 +238,10 @@ async fn verdict(
     if reason.as_ref().is_none_or(Revert::is_already_executed) {
         match execution::find(engine, network, op, step).await? {
             Executed::Ours(done) => {
-                conclude::adopt(engine, op, step, &done).await?;
+                // Its own nonce is used: if this block is not final and vanishes, the step has no transaction any more.
+                if is_final(engine, op, done.block_number).await? {
+                    conclude::adopt(engine, op, step, &done).await?;
+                }
                 return Ok(None);
             }
             Executed::Other(hash) => {
@@ -252,6 +255,11 @@ async fn verdict(
     let data = reason.map(|r| r.data.to_string());
     let problem = Problem { stage: Stage::Execution, code: "reverted".to_owned(), message, data };
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
+}
+
+async fn is_final(engine: &Engine, op: &Operation, block_number: u64) -> Result<bool> {
+    let cursor = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
+    Ok(cursor.is_some_and(|cursor| block_number <= cursor.final_number.cast_unsigned()))
 }
 
 /// The error of a step with rows that cannot be used.
