@@ -4,12 +4,15 @@ use alloy::primitives::{Address, Bytes};
 use muniment_activities::contract::registry::Roles;
 use muniment_activities::token::factory;
 use muniment_activities::{payout::coin, token};
+use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
+use muniment_domain::{operation, step};
+use muniment_workflows::engine::execution::is_executed;
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::{execute_elsewhere, send};
-use crate::installation::{Answer, Installation, PayoutFixture, Server, Terms, signer_of, wallet};
+use crate::installation::{Answer, CHAIN_ID, Installation, PayoutFixture, Server, Terms, signer_of, wallet};
 
 const UNKNOWN: &str = "0x0101010101010101010101010101010101010101010101010101010101010101";
 
@@ -252,6 +255,28 @@ on_both_databases! {
         let late = server.act("late", &deploy, "reconcile", give_up).await;
         assert_eq!(late.problem(), (409, "invalid_state".to_owned()));
         assert_eq!(site.exactly_once().await.deployed, 1);
+    }
+
+    async fn an_endpoint_that_stands_still_does_not_prove_that_nothing_was_executed(database: Database) {
+        let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
+        let before_the_token = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        let server = site.start().await;
+        site.minted(&server).await;
+        let id = site.rows("select id from operations where kind = 'mint'").await[0][0].clone();
+        drop(server);
+        let proxy = FaultProxy::start(site.anvil.url(), 1);
+        let engine = site.engine_at(Clock::System, |chain| chain.endpoints = vec![proxy.url().to_owned()]).await;
+        let mut tx = engine.db.read().await.unwrap();
+        let op = operation::find(&mut tx, &id.as_str().into()).await.unwrap();
+        let step = step::of_operation(&mut tx, &op.id).await.unwrap().remove(0);
+        drop(tx);
+        let executed = async || is_executed(&engine, engine.network(CHAIN_ID).unwrap(), &op, &step).await;
+        proxy.add(Rule::new(Fault::StandStill(before_the_token)));
+        let answer = executed().await;
+        assert!(!matches!(answer, Ok(false)), "{answer:?}");
+        proxy.heal();
+        assert!(executed().await.unwrap());
+        engine.db.close().await;
     }
 
     async fn abandoning_a_mint_takes_an_approver(database: Database) {

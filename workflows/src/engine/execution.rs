@@ -1,6 +1,7 @@
 //! The chain's evidence of a step: whether it was executed, and by which transaction.
 
 use alloy_primitives::{B256, Bytes};
+use muniment_activities::chain::Tag;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::chain::simulate::At;
 use muniment_activities::contract::operation::payload_hash;
@@ -54,14 +55,21 @@ pub async fn trace(engine: &Engine, network: &Network, op: &Operation, step: &St
 
 /// Whether a step took effect at the chain's final block, by any transaction: a known one, or one that a restored database does not know.
 pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool> {
-    if !network.has_code(step.target.0).await.map_err(|fault| unavailable(&fault))? {
+    let kind = engine.kind(op);
+    if kind.moves_nothing(step) {
         return Ok(false);
     }
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, op.chain_id).await?;
     drop(tx);
-    let at = cursor.map_or(At::Latest, |c| At::Hash(c.final_hash.0));
-    let kind = engine.kind(op);
+    let (at, final_block) = match cursor {
+        Some(cursor) => (At::Hash(cursor.final_hash.0), Tag::Number(cursor.final_number.cast_unsigned())),
+        None => (At::Latest, Tag::Latest),
+    };
+    // An endpoint that has not reached the final block returns an error for it, and no code for the newest block.
+    if network.chain.code(step.target.0, final_block).await.map_err(|fault| unavailable(&fault))?.is_empty() {
+        return Ok(false);
+    }
     if !kind.is_executed(&network.chain, op, step, at).await.map_err(|fault| unavailable(&fault))? {
         return Ok(false);
     }
