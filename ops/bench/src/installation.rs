@@ -213,6 +213,6 @@ fn program() -> PathBuf {
         return path.into();
     }
     let beside = std::env::current_exe().expect("the path of this program").with_file_name("muniment");
-    assert!(beside.exists(), "build it first: cargo build --release -p muniment-api");
+    assert!(beside.exists(), "build it first: cargo build --profile optimised -p muniment-api");
     beside
 }
