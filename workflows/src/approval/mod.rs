@@ -80,12 +80,11 @@ pub async fn approve(tx: &mut Tx, settings: &Settings, payload_sha256: &str, d: 
         return Err(Error::refused(Code::RoleForbidden, detail));
     }
     a.checker = Some(d.by.actor.clone());
-    if a.maker != d.by.actor {
-        not_for_oneself(tx, &action, &d.by).await?;
-    }
     if a.maker == d.by.actor {
         lone_admin::approve_alone(tx, &mut a).await?;
         a.checker = Some(lone_admin::CHECKER.to_owned());
+    } else {
+        not_for_oneself(tx, &action, &d.by).await?;
     }
     a.decision_reason.clone_from(&d.comment);
     a.next_action_at =
