@@ -64,8 +64,8 @@ on_both_databases! {
         assert_eq!(ask(&format!("{TYPES}?a={}", long(9_000)), "x-a", "1").await.problem(), (414, "uri_too_long".to_owned()));
         assert_eq!(ask(TYPES, "x-a", &long(8_000)).await.status, 200);
         assert_eq!(ask(TYPES, "x-a", &long(20_000)).await.problem(), (431, "head_too_large".to_owned()));
-        let bare = ask(TYPES, "x-a", &long(40_000)).await;
-        assert_eq!((bare.status, bare.body), (431, Value::String(String::new())), "the HTTP server's own response has no body");
+        // As its parts arrive: our response, or the HTTP server's own without a body.
+        assert_eq!(ask(TYPES, "x-a", &long(40_000)).await.status, 431);
     }
 
     async fn the_trace_id_of_a_caller_is_logged(database: Database) {
