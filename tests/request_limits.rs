@@ -64,8 +64,10 @@ on_both_databases! {
         assert_eq!(ask(&format!("{TYPES}?a={}", long(9_000)), "x-a", "1").await.problem(), (414, "uri_too_long".to_owned()));
         assert_eq!(ask(TYPES, "x-a", &long(8_000)).await.status, 200);
         assert_eq!(ask(TYPES, "x-a", &long(20_000)).await.problem(), (431, "head_too_large".to_owned()));
-        // As its parts arrive: our response, or the HTTP server's own without a body.
-        assert_eq!(ask(TYPES, "x-a", &long(40_000)).await.status, 431);
+        let bare = ask(TYPES, "x-a", &long(40_000)).await;
+        // As its parts arrive: the HTTP server's own response, which has no body, or ours.
+        let is_own = bare.body == "" || bare.problem().1 == "head_too_large";
+        assert!(bare.status == 431 && is_own, "{bare:?}");
     }
 
     async fn the_trace_id_of_a_caller_is_logged(database: Database) {
