@@ -2,8 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use sqlx::database::HasStatementCache;
-use sqlx::query::Query;
 use sqlx::{AssertSqlSafe, Row};
 use world::Database;
 
@@ -61,7 +59,9 @@ pub async fn rows(database: &Database, sql: &str) -> Vec<Vec<String>> {
     macro_rules! texts {
         ($database:expr) => {{
             let mut connection = $database.connect().await;
-            let rows = once(sql).fetch_all(&mut connection).await.unwrap();
+            // Not remembered by the connection: the schema may change before it is asked again.
+            let statement = sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false);
+            let rows = statement.fetch_all(&mut connection).await.unwrap();
             $database.keep(connection);
             let text = |row: &_, at: usize| -> String { Row::get::<Option<String>, _>(row, at).unwrap_or_default() };
             rows.iter().map(|row| (0..Row::len(row)).map(|at| text(row, at)).collect()).collect()
@@ -104,12 +104,12 @@ pub async fn everything(database: &Database) -> BTreeMap<String, Vec<String>> {
     tables
 }
 
-/// Runs a statement that changes rows.
+/// Runs a statement that changes rows, or several between `begin` and `commit`.
 pub async fn write(database: &Database, sql: &str) -> u64 {
     macro_rules! changed {
         ($database:expr) => {{
             let mut connection = $database.connect().await;
-            let done = once(sql).execute(&mut connection).await.unwrap();
+            let done = sqlx::raw_sql(AssertSqlSafe(sql.to_owned())).execute(&mut connection).await.unwrap();
             $database.keep(connection);
             done.rows_affected()
         }};
@@ -118,9 +118,4 @@ pub async fn write(database: &Database, sql: &str) -> u64 {
         Database::Sqlite(sqlite) => changed!(sqlite),
         Database::Postgres(postgres) => changed!(postgres),
     }
-}
-
-/// A statement that the connection does not remember: the schema may change before it is asked again.
-fn once<DB: sqlx::Database + HasStatementCache>(sql: &str) -> Query<'static, DB, DB::Arguments> {
-    sqlx::query(AssertSqlSafe(sql.to_owned())).persistent(false)
 }
