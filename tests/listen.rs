@@ -69,6 +69,7 @@ on_both_databases! {
             assert!(status.code() == Some(1) && output.contains(words), "{status}: {output}");
         }
     }
+
     async fn a_command_ends_when_nobody_reads_its_output(database: Database) {
         let one_line = "{ \"$0\" \"$@\"; echo \"ended with $?\" >&2; } | head -n 1; exit";
         let (status, output) = Launch::new(["openapi"]).behind(one_line).output();
