@@ -124,6 +124,46 @@ async fn a_transaction_that_the_signer_has_not_signed_stops_no_lane() {
     assert_eq!(liar.site.statuses().await, [["confirmed", "2"]]);
 }
 
+/// The only endpoint hides the sender of the platform's transaction. Then it shows an earlier one of the same block, with the same nonce, as
+/// that of the platform's signer.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_nonce_is_not_explained_by_what_the_signer_has_not_signed() {
+    let liar = Liar::start(1, 1, Mining::Manual).await;
+    let site = &liar.site;
+    liar.server.deploy("deploy", &site.offerings[0]).await;
+    site.all_in_pool(1).await;
+    site.finalised().await;
+    let hash = site.sent_as(KEYS[3], wallet(0), Bytes::new()).await;
+    site.anvil.mine(1).await;
+    site.mined(&hash).await;
+    let hidden = liar.proxy.add(Rule::new(Fault::OtherSender(wallet(1))));
+    let silent = liar.proxy.add(Rule::new(Fault::Null).on(&["eth_getTransactionReceipt"]));
+    assert_eq!(site.freeze(&liar.server, "freeze", 0).await.status, 202);
+    site.all_in_pool(1).await;
+    let hash = site.sent_as(KEYS[3], wallet(0), Bytes::new()).await;
+    site.anvil.mine(1).await;
+    let block = site.mined(&hash).await;
+    let followed = format!("chains where final_number > {block}");
+    site.mined_until("its block is final", async || site.count(&followed).await == 1).await;
+    assert_eq!(site.count("operation_steps where state = 'signed'").await, 1, "the endpoint hid it");
+    liar.proxy.remove(hidden);
+    let lie = liar.proxy.add(Rule::new(Fault::OtherSender(signer_of(KEYS[1]))));
+    let asked = liar.proxy.calls("eth_getTransactionByHash");
+    site.mined_until("the nonce is searched", async || {
+        liar.proxy.calls("eth_getTransactionByHash") > asked && liar.proxy.hits(lie) > 0
+    })
+    .await;
+    site.mined_until("the search has ended", async || {
+        liar.proxy.hits(silent) > 3 || site.count("foreign_transactions").await > 0
+    })
+    .await;
+    assert_eq!(site.count("foreign_transactions").await, 0);
+    assert_eq!(site.count("lanes where mode <> 'active'").await, 0);
+    liar.proxy.heal();
+    site.finalised().await;
+    assert_eq!(site.statuses().await, [["confirmed", "2"]]);
+}
+
 /// One of two endpoints calls its newest block final. With a quorum of two, nothing is final before the other one agrees.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_one_endpoint_calls_final_is_not_final() {

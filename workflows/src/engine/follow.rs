@@ -20,7 +20,7 @@ use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::position::Position;
 use crate::engine::room::Announced;
 use crate::engine::{Engine, Network};
-use crate::engine::{catch_up, observe, queue};
+use crate::engine::{catch_up, foreign, observe, queue};
 
 /// From this distance on, the blocks in between are not read one by one.
 const GAP_BLOCKS: u64 = 512;
@@ -237,17 +237,12 @@ fn find_transactions<'a>(
     Ok((Found { headers, sent, receipts: receipts?, foreign }, announced))
 }
 
-/// The foreign transactions that their signers have signed. One endpoint that names another sender stops no lane.
+/// The foreign transactions that their signers have signed.
 async fn with_signature(network: &Network, foreign: Vec<ForeignTransaction>) -> Result<Vec<ForeignTransaction>, Fault> {
     let mut signed = Vec::with_capacity(foreign.len());
     for one in foreign {
-        match network.chain.is_signed_by(one.tx_hash.0, one.signer.0).await? {
-            Some(false) => tracing::error!(
-                chain.id = one.chain_id,
-                tx.hash = %one.tx_hash,
-                "an endpoint showed a transaction as that of the signer {}, who has not signed it", one.signer
-            ),
-            _ => signed.push(one),
+        if foreign::is_signed(network, one.tx_hash.0, one.signer.0).await? {
+            signed.push(one);
         }
     }
     Ok(signed)

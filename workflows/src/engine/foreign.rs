@@ -1,7 +1,7 @@
 //! Finds the transaction that used a nonce in blocks that were not followed. Only the transaction itself proves that it is foreign, never a
 //! count.
 
-use alloy_primitives::Address;
+use alloy_primitives::{Address, B256};
 use muniment_activities::chain::Tag;
 use muniment_activities::chain::block::{Block, BlockTx};
 use muniment_activities::fault::Fault;
@@ -71,13 +71,28 @@ async fn read(
     while first <= blocks.1 {
         let last = blocks.1.min(first + BLOCKS_PER_READ - 1);
         for block in network.chain.blocks(first, last).await? {
-            let taken = block.transactions.iter().find(|t| t.from == signer && t.nonce == nonce).cloned();
-            if let Some(taken) = taken {
-                return Ok(Some((block, taken)));
+            for taken in block.transactions.iter().filter(|t| t.from == signer && t.nonce == nonce) {
+                if is_signed(network, taken.hash, signer).await? {
+                    return Ok(Some((block.clone(), taken.clone())));
+                }
             }
         }
         first = last + 1;
     }
     // The count passed the nonce, so some block must contain it: the endpoints do not agree.
     Err(Fault::Incomplete(format!("no block up to {} shows nonce {nonce} of {signer}", blocks.1)))
+}
+
+/// Whether the account that a block names as the sender of a transaction signed it. One endpoint that names another sender stops no lane.
+pub async fn is_signed(network: &Network, hash: B256, signer: Address) -> Result<bool, Fault> {
+    // A form that cannot be read here has no signature to compare.
+    let is_signed = network.chain.is_signed_by(hash, signer).await?.unwrap_or(true);
+    if !is_signed {
+        tracing::error!(
+            chain.id = network.id(),
+            tx.hash = %hash,
+            "an endpoint showed a transaction as that of the signer {signer}, who has not signed it"
+        );
+    }
+    Ok(is_signed)
 }
