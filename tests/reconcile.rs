@@ -257,26 +257,46 @@ on_both_databases! {
         assert_eq!(site.exactly_once().await.deployed, 1);
     }
 
-    async fn an_endpoint_that_stands_still_does_not_prove_that_nothing_was_executed(database: Database) {
+    async fn one_endpoint_does_not_prove_that_nothing_was_executed(database: Database) {
         let site = Installation::new(database, Mining::Quick, &[Terms::free(1)]).await;
         let before_the_token = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
         let server = site.start().await;
         site.minted(&server).await;
         let id = site.rows("select id from operations where kind = 'mint'").await[0][0].clone();
         drop(server);
-        let proxy = FaultProxy::start(site.anvil.url(), 1);
-        let engine = site.engine_at(Clock::System, |chain| chain.endpoints = vec![proxy.url().to_owned()]).await;
-        let mut tx = engine.db.read().await.unwrap();
-        let op = operation::find(&mut tx, &id.as_str().into()).await.unwrap();
-        let step = step::of_operation(&mut tx, &op.id).await.unwrap().remove(0);
-        drop(tx);
-        let executed = async || is_executed(&engine, engine.network(CHAIN_ID).unwrap(), &op, &step).await;
-        proxy.add(Rule::new(Fault::StandStill(before_the_token)));
-        let answer = executed().await;
-        assert!(!matches!(answer, Ok(false)), "{answer:?}");
-        proxy.heal();
-        assert!(executed().await.unwrap());
-        engine.db.close().await;
+        let (proxy, other) = (FaultProxy::start(site.anvil.url(), 1), FaultProxy::start(site.anvil.url(), 2));
+        for (endpoints, quorum) in [(vec![&proxy], 1), (vec![&proxy, &other], 1), (vec![&proxy, &other], 2)] {
+            let engine = site
+                .engine_at(Clock::System, |chain| {
+                    chain.endpoints = endpoints.iter().map(|endpoint| endpoint.url().to_owned()).collect();
+                    chain.quorum = quorum;
+                })
+                .await;
+            let mut tx = engine.db.read().await.unwrap();
+            let op = operation::find(&mut tx, &id.as_str().into()).await.unwrap();
+            let step = step::of_operation(&mut tx, &op.id).await.unwrap().remove(0);
+            drop(tx);
+            let executed = async || is_executed(&engine, engine.network(CHAIN_ID).unwrap(), &op, &step).await;
+            assert!(executed().await.unwrap());
+            // It stands still: an honest "no" about an older block is none.
+            proxy.add(Rule::new(Fault::StandStill(before_the_token)));
+            let answer = executed().await;
+            assert!(!matches!(answer, Ok(false)), "{answer:?}");
+            proxy.heal();
+            // It lies: only as many as the quorum requires are believed.
+            proxy.add(Rule::new(Fault::NoCode));
+            assert_eq!(executed().await.unwrap(), endpoints.len() > 1);
+            other.add(Rule::new(Fault::Error(-32000, "internal error".into())));
+            let answer = executed().await;
+            assert_eq!(answer.is_err(), quorum > 1, "{answer:?}");
+            proxy.heal();
+            other.heal();
+            // It shows another call under the operation number.
+            proxy.add(Rule::new(Fault::OtherData));
+            assert_eq!(executed().await.unwrap(), endpoints.len() > 1);
+            proxy.heal();
+            engine.db.close().await;
+        }
     }
 
     async fn abandoning_a_mint_takes_an_approver(database: Database) {

@@ -1,5 +1,6 @@
 //! A chain and its endpoints: which endpoint is asked, and what happens when it fails.
 pub mod account;
+mod alone;
 pub mod block;
 mod chain_log;
 pub mod check;
@@ -20,6 +21,7 @@ mod watch;
 
 use std::{
     collections::BTreeMap,
+    slice,
     sync::{Arc, Mutex, OnceLock},
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -49,6 +51,8 @@ pub struct Chain {
     /// The configuration of the chain.
     pub config: Arc<ChainConfig>,
     endpoints: Arc<Vec<Endpoint>>,
+    /// The place of the only endpoint that is asked, if not all are.
+    only: Option<usize>,
     pub(crate) genesis: Arc<OnceLock<B256>>,
     calls: Arc<CallCounter>,
     /// What the follower's last heads were, and what the endpoints agreed on.
@@ -88,6 +92,7 @@ impl Chain {
         Chain {
             config: Arc::new(config),
             endpoints: Arc::new(endpoints),
+            only: None,
             genesis: Arc::default(),
             calls: Arc::default(),
             watch: Arc::default(),
@@ -110,7 +115,7 @@ impl Chain {
 
     /// The health of each endpoint, in the order of the configuration.
     pub fn health(&self) -> Vec<EndpointHealth> {
-        self.endpoints.iter().map(Endpoint::health).collect()
+        self.endpoints().iter().map(Endpoint::health).collect()
     }
 
     /// The distrusted endpoints, each with the reason; `None` if all are trusted.
@@ -209,19 +214,22 @@ impl Chain {
 
     /// All endpoints, in the order of the configuration.
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
-        &self.endpoints
+        match self.only {
+            Some(at) => self.endpoints.get(at).map_or(&[], slice::from_ref),
+            None => &self.endpoints,
+        }
     }
 
     /// How many endpoints must say the same.
-    pub(crate) fn quorum(&self) -> usize {
-        self.config.quorum.clamp(1, self.endpoints.len().max(1))
+    pub fn quorum(&self) -> usize {
+        self.config.quorum.clamp(1, self.endpoints().len().max(1))
     }
 
     /// The endpoints in the order in which to ask them. Equal endpoints keep their configured order: nodes differ by a block
     /// for a moment, so a switch by latency would look like a reorganisation.
     pub(crate) fn candidates(&self) -> Vec<&Endpoint> {
         let now = (self.now)();
-        let all = self.endpoints.iter();
+        let all = self.endpoints().iter();
         let mut ready: Vec<&Endpoint> = all.clone().filter(|endpoint| !endpoint.is_cooling(now)).collect();
         // If every endpoint is cooling down, ask anyway: one more request is better than an outage reported from memory.
         if ready.iter().all(|endpoint| endpoint.wrong_chain().is_some()) {

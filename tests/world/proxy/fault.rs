@@ -45,6 +45,12 @@ pub enum Fault {
     OtherSender(Address),
     /// Receipts without their logs.
     NoLogs,
+    /// Searches of logs that find nothing.
+    NothingFound,
+    /// Logs of searches with another first byte in their data.
+    OtherData,
+    /// No contract at any address.
+    NoCode,
     /// An HTTP status, such as 429 or 500, instead of an answer.
     Status(u16),
     /// A body that is no JSON.
@@ -84,6 +90,9 @@ impl Fault {
             Self::ExchangedHashes => "exchanged_hashes",
             Self::OtherSender(_) => "other_sender",
             Self::NoLogs => "no_logs",
+            Self::NothingFound => "nothing_found",
+            Self::OtherData => "other_data",
+            Self::NoCode => "no_code",
             Self::Status(_) => "status",
             Self::Garbage => "garbage",
             Self::Error(..) => "error",
@@ -97,6 +106,8 @@ impl Fault {
         match self {
             Self::Null | Self::ForgedReceipt | Self::NoLogs => RECEIPTS,
             Self::ReceiptLeftOut | Self::ExchangedHashes => &["eth_getBlockReceipts"],
+            Self::NothingFound | Self::OtherData => &["eth_getLogs"],
+            Self::NoCode => &["eth_getCode"],
             Self::AbsurdHead(_) => &["eth_blockNumber", "eth_getBlockByNumber"],
             Self::EarlyFinality | Self::BodyLeftOut | Self::OtherSender(_) => &["eth_getBlockByNumber"],
             Self::StaleNonce(_) | Self::AbsurdNonce(_) => &["eth_getTransactionCount"],

@@ -34,6 +34,13 @@ pub(super) fn tell(fault: &Fault, method: &str, params: &Value, result: &mut Val
             Value::Array(receipts) => receipts.iter_mut().for_each(drop_logs),
             receipt => drop_logs(receipt),
         },
+        Fault::NothingFound => *result = json!([]),
+        Fault::OtherData => result.as_array_mut().into_iter().flatten().for_each(|log| {
+            let data = log["data"].as_str().unwrap_or("0x");
+            let first = if data.starts_with("0x00") { "0x01" } else { "0x00" };
+            log["data"] = json!(format!("{first}{}", data.get(4..).unwrap_or("")));
+        }),
+        Fault::NoCode => *result = json!("0x"),
         // Receipts above the block at which the node stopped are not there.
         Fault::StandStill(height) if number(&result["blockNumber"]).is_some_and(|at| at > *height) => {
             *result = Value::Null;

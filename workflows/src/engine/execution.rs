@@ -1,11 +1,13 @@
 //! The chain's evidence of a step: whether it was executed, and by which transaction.
 
 use alloy_primitives::{B256, Bytes};
-use muniment_activities::chain::Tag;
+use futures::future::join_all;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::chain::simulate::At;
-use muniment_activities::contract::operation::payload_hash;
+use muniment_activities::chain::{Chain, Tag};
+use muniment_activities::contract::operation::{Execution, payload_hash};
 use muniment_activities::fault::Fault;
+use muniment_domain::chain::Chain as Cursor;
 use muniment_domain::operation::{Operation, Problem, Stage};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result, chain, offering};
@@ -30,51 +32,116 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     if !kind.is_traced(step) {
         return Ok(Executed::NotFound);
     }
-    let mut tx = engine.db.read().await?;
-    let since = match &op.offering_id {
-        Some(id) => offering::find(&mut tx, id).await?.token_block_number.unwrap_or(0),
-        None => 0,
-    };
-    let followed = chain::find(&mut tx, op.chain_id).await?;
-    drop(tx);
+    let since = first_block(engine, op).await?;
+    let followed = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
     let at = followed.map_or(At::Latest, |c| At::Hash(c.head_hash.0));
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
-    let found = kind.find_execution(&network.chain, op, step, since.cast_unsigned(), at).await?;
+    let found = kind.find_execution(&network.chain, op, step, since, at).await?;
     let Some(executed) = found else { return Ok(Executed::NotFound) };
-    if executed.payload_hash != payload_hash(&Bytes::from(step.calldata.clone())) {
+    if !is_call_of(step, &executed) {
         return Ok(Executed::Other(executed.tx_hash));
     }
     let receipt = network.chain.receipts(&[executed.tx_hash]).await.map_err(fault)?.pop().flatten();
     Ok(receipt.map_or(Executed::NotFound, |receipt| Executed::Ours(Box::new(receipt))))
 }
 
-/// The same, with an error for a person who waits for the answer.
+/// The first block in which an operation can have an effect.
+async fn first_block(engine: &Engine, op: &Operation) -> Result<u64> {
+    let Some(id) = &op.offering_id else { return Ok(0) };
+    let offering = offering::find(&mut engine.db.read().await?, id).await?;
+    Ok(offering.token_block_number.unwrap_or(0).cast_unsigned())
+}
+
+/// Whether the step's own call was executed, and not another one under its operation number.
+fn is_call_of(step: &Step, executed: &Execution) -> bool {
+    executed.payload_hash == payload_hash(&Bytes::from(step.calldata.clone()))
+}
+
+/// Like `find`, with an error for a person who waits for the answer.
 pub async fn trace(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed> {
     answer(find(engine, network, op, step).await)
 }
 
+/// What one endpoint shows of a step at the final block.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Shown {
+    NotExecuted,
+    /// By the step's own call, or in a way that leaves no trace.
+    Executed,
+    /// By a call that was not found: the endpoint may have deleted its old logs.
+    ByUnknown,
+    /// By another call under the same operation number, which is not this step's effect. Such an operation can only be abandoned.
+    ByOther,
+}
+
 /// Whether a step took effect at the chain's final block, by any transaction: a known one, or one that a restored database does not know.
 pub async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool> {
-    let kind = engine.kind(op);
-    if kind.moves_nothing(step) {
+    if engine.kind(op).moves_nothing(step) {
         return Ok(false);
     }
-    let mut tx = engine.db.read().await?;
-    let cursor = chain::find(&mut tx, op.chain_id).await?;
-    drop(tx);
+    let cursor = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
+    let since = first_block(engine, op).await?;
+    let alone = network.chain.alone();
+    let asked = alone.iter().map(|chain| show(engine, chain, op, step, cursor.as_ref(), since));
+    let answers = join_all(asked).await;
+    let shown: Vec<Shown> = answers.iter().flatten().copied().collect();
+    if shown.iter().any(|one| *one != shown[0]) {
+        let said = alone.iter().flat_map(Chain::health).zip(&answers);
+        let said: Vec<String> = said.map(|(of, answer)| format!("{}: {answer:?}", of.endpoint)).collect();
+        tracing::warn!(operation.id = %op.id, "endpoints do not agree whether the operation was executed: {}", said.join(", "));
+    }
+    if let Some(executed) = agreed(&shown, network.chain.quorum()) {
+        return Ok(executed);
+    }
+    let failure = answers.into_iter().find_map(Result::err);
+    failure.map_or_else(|| Err(unanswered("not enough endpoints answer")), |failure| answer(Err(failure)))
+}
+
+/// What the endpoints show together. After a wrong "no" a person could begin again what was done, so it takes a quorum, and one endpoint that
+/// shows the execution is enough for "yes".
+fn agreed(shown: &[Shown], quorum: usize) -> Option<bool> {
+    let count = |of: Shown| shown.iter().filter(|one| **one == of).count();
+    let others = count(Shown::ByOther);
+    if count(Shown::Executed) > 0 {
+        return Some(true);
+    }
+    // An endpoint that does not know the call does not contradict one that does.
+    if count(Shown::ByUnknown) > 0 {
+        return Some(others < quorum);
+    }
+    (others + count(Shown::NotExecuted) >= quorum).then_some(false)
+}
+
+/// What a chain shows of a step at its final block.
+async fn show(
+    engine: &Engine,
+    chain: &Chain,
+    op: &Operation,
+    step: &Step,
+    cursor: Option<&Cursor>,
+    since: u64,
+) -> Result<Shown, Failure> {
+    let kind = engine.kind(op);
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
     let (at, final_block) = match cursor {
         Some(cursor) => (At::Hash(cursor.final_hash.0), Tag::Number(cursor.final_number.cast_unsigned())),
         None => (At::Latest, Tag::Latest),
     };
     // An endpoint that has not reached the final block returns an error for it, and no code for the newest block.
-    if network.chain.code(step.target.0, final_block).await.map_err(|fault| unavailable(&fault))?.is_empty() {
-        return Ok(false);
+    if chain.code(step.target.0, final_block).await.map_err(fault)?.is_empty() {
+        return Ok(Shown::NotExecuted);
     }
-    if !kind.is_executed(&network.chain, op, step, at).await.map_err(|fault| unavailable(&fault))? {
-        return Ok(false);
+    if !kind.is_executed(chain, op, step, at).await.map_err(fault)? {
+        return Ok(Shown::NotExecuted);
     }
-    // A foreign call under the same operation number is not this step's effect. Such an operation can only be abandoned.
-    Ok(!kind.is_traced(step) || !matches!(trace(engine, network, op, step).await?, Executed::Other(_)))
+    if !kind.is_traced(step) {
+        return Ok(Shown::Executed);
+    }
+    Ok(match kind.find_execution(chain, op, step, since, at).await? {
+        Some(executed) if is_call_of(step, &executed) => Shown::Executed,
+        Some(_) => Shown::ByOther,
+        None => Shown::ByUnknown,
+    })
 }
 
 /// The chain of an operation, if this process knows it.
@@ -86,16 +153,19 @@ pub fn network_of<'a>(engine: &'a Engine, op: &Operation) -> Result<&'a Network>
 
 /// Turns a fault of the chain into an answer for a person.
 pub fn unavailable(fault: &Fault) -> Error {
-    Error::refused(Code::ChainUnavailable, format!("The chain is not available: {fault}. Try again later."))
+    unanswered(&fault.to_string())
+}
+
+fn unanswered(why: &str) -> Error {
+    Error::refused(Code::ChainUnavailable, format!("The chain is not available: {why}. Try again later."))
 }
 
 /// Turns a failed question to the chain into an answer for a person.
 pub fn answer<T>(asked: Result<T, Failure>) -> Result<T> {
     asked.map_err(|failure| match failure {
         Failure::Domain(error) => error,
-        other => {
-            Error::refused(Code::ChainUnavailable, format!("The chain is not available: {other:?}. Try again later."))
-        }
+        Failure::Blocked(why) => unanswered(&why),
+        Failure::Retry(problem) | Failure::Refuse(problem) | Failure::Dead(problem) => unanswered(&problem.message),
     })
 }
 
@@ -110,5 +180,27 @@ pub fn op_id_conflict(step: &Step, tx_hash: B256) -> Problem {
             step.target
         ),
         data: None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_no_takes_a_quorum_and_a_yes_one_endpoint() {
+        use Shown::{ByOther, ByUnknown, Executed, NotExecuted};
+        for (shown, quorum, expected) in [
+            (vec![NotExecuted, Executed], 1, Some(true)),
+            (vec![NotExecuted, ByUnknown], 1, Some(true)),
+            (vec![ByOther, Executed], 1, Some(true)),
+            (vec![ByOther, ByUnknown], 1, Some(false)),
+            (vec![ByOther, ByUnknown], 2, Some(true)),
+            (vec![ByOther, NotExecuted], 2, Some(false)),
+            (vec![NotExecuted], 2, None),
+            (vec![], 1, None),
+        ] {
+            assert_eq!(agreed(&shown, quorum), expected, "{shown:?}, {quorum}");
+        }
     }
 }
