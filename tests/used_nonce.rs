@@ -1,7 +1,9 @@
 //! A used nonce is explained whatever made the engine miss its transaction: a cursor that stands behind it, or a key that another process has.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use serde_json::{Value, json};
-use world::{Database, KEYS, Mining, on_both_databases};
+use world::{Database, Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
 use crate::foreign_key::execute_elsewhere;
 use crate::installation::{Installation, Server, Terms, signer_of};
@@ -66,6 +68,26 @@ pub async fn adopted(database: Database) -> (Installation, Server) {
     (site, server)
 }
 
+/// A sent mint that a colleague executed, while its nonce was used by nothing that can be found. With the proxy before the chain.
+async fn executed_elsewhere(database: Database) -> (Installation, FaultProxy, Server, String) {
+    let mut site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
+    let proxy = FaultProxy::start(site.anvil.url(), 7);
+    site.config.chain("endpoints", &format!("[{:?}]", proxy.url()));
+    let mut server = site.start().await;
+    server.deploy("deploy", &site.offerings[0]).await;
+    site.mined_until_settled().await;
+    assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
+    let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
+    site.until("it is sent", async || site.count("attempts where sends > 0 and nonce = 1").await == 1).await;
+    server.process.kill();
+    site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
+    execute_elsewhere(&site, &id).await;
+    site.anvil.mine(1).await;
+    use_up(&site, 1).await;
+    let server = site.start().await;
+    (site, proxy, server, id)
+}
+
 fn close() -> Value {
     json!({ "resolution": "close_nonce", "reason": "No node explains it." })
 }
@@ -104,23 +126,29 @@ on_both_databases! {
     }
 
     async fn an_operation_that_was_executed_elsewhere_is_adopted_when_its_nonce_is_closed(database: Database) {
-        let site = Installation::new(database, Mining::Manual, &[Terms::free(1)]).await;
-        let mut server = site.start().await;
-        server.deploy("deploy", &site.offerings[0]).await;
-        site.mined_until_settled().await;
-        assert_eq!(server.mint("mint", &site.offerings[0]).await.status, 202);
-        let id = site.rows("select id from operations where kind = 'mint'").await.concat().remove(0);
-        site.until("it is sent", async || site.count("attempts where sends > 0 and nonce = 1").await == 1).await;
-        server.process.kill();
-        site.anvil.rpc().call("anvil_dropAllTransactions", json!([])).await;
-        execute_elsewhere(&site, &id).await;
-        site.anvil.mine(1).await;
-        use_up(&site, 1).await;
-        let server = site.start().await;
+        let (site, _proxy, server, id) = executed_elsewhere(database).await;
         close_by_two(&site, &server, &id).await;
         site.mined_until_settled().await;
         let report = site.exactly_once().await;
         assert_eq!((report.minted, report.attention), (1, 0));
+    }
+
+    async fn a_closed_nonce_says_that_the_operation_is_executed_where_its_transaction_is_not_found(database: Database) {
+        let (site, proxy, server, id) = executed_elsewhere(database).await;
+        proxy.add(Rule::new(Fault::NothingFound));
+        close_by_two(&site, &server, &id).await;
+        let letter = site.rows("select status, error_message from operations where kind = 'mint'").await.concat();
+        assert_eq!(letter[0], "dead_letter");
+        assert!(letter[1].contains("mark it confirmed with its hash"), "{letter:?}");
+        proxy.heal();
+        // The ledger was shown nothing either, and reads the token again first.
+        let asked = AtomicUsize::new(0);
+        site.mined_until("the retry is accepted", async || {
+            server.retry_again(&id, asked.fetch_add(1, Ordering::Relaxed)).await.status < 300
+        })
+        .await;
+        site.mined_until_settled().await;
+        assert_eq!(site.exactly_once().await.minted, 1);
     }
 
     async fn a_transaction_in_a_block_that_was_walked_past_is_confirmed(database: Database) {

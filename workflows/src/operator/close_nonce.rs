@@ -46,7 +46,9 @@ pub struct Examined {
     signer: String,
     /// The final block that shows it.
     shown_at: (i64, Hex<B256>),
-    /// The transaction that executed it nevertheless.
+    /// Whether it was executed nevertheless.
+    is_executed: bool,
+    /// The transaction that executed it, if it was found.
     executed: Option<Box<Receipt>>,
 }
 
@@ -100,14 +102,13 @@ pub async fn examine(engine: &Engine, operation_id: &OperationId) -> Result<Exam
             return Err(Error::refused(Code::InvalidState, detail));
         }
     }
+    let is_executed = execution::is_executed(engine, network, &op, &step).await?;
     let mut executed = None;
-    if execution::is_executed(engine, network, &op, &step).await?
-        && let Executed::Ours(receipt) = execution::trace(engine, network, &op, &step).await?
-    {
+    if is_executed && let Executed::Ours(receipt) = execution::trace(engine, network, &op, &step).await? {
         executed = Some(receipt);
     }
     let shown_at = (cursor.final_number, cursor.final_hash);
-    Ok(Examined { op, step, signer: lane.signer.0.to_string(), shown_at, executed })
+    Ok(Examined { op, step, signer: lane.signer.0.to_string(), shown_at, is_executed, executed })
 }
 
 /// Repeats the proof after the approval. The nonce must be the one that was approved.
@@ -119,13 +120,18 @@ pub async fn examine_agreed(engine: &Engine, r: &Request) -> Result<Examined> {
 /// Closes the nonce, if the operation and its step have not changed.
 pub async fn write(tx: &mut Tx, examined: Examined, actor: &str, reason: &str) -> Result<()> {
     let nonce = examined.nonce();
-    let Examined { mut op, mut step, signer, shown_at, executed } = examined;
+    let Examined { mut op, mut step, signer, shown_at, is_executed, executed } = examined;
     let data = json!({ "nonce": nonce, "signer": signer, "adopted": executed.as_ref().map(|receipt| receipt.tx_hash.to_string()) });
     if let Some(receipt) = &executed {
         conclude::write_adoption(tx, &op, &step, receipt).await?;
     } else {
+        // Not found for a while, or for ever where the endpoints keep no old logs: a person knows it, or finds it elsewhere.
+        let then = match is_executed {
+            true => "The operation is executed by a transaction that was not found: mark it confirmed with its hash. ",
+            false => "",
+        };
         let message =
-            format!("Nonce {nonce} of {signer} is used, but not by this operation. {actor} closed it: {reason}");
+            format!("Nonce {nonce} of {signer} is used, but not by this operation. {then}{actor} closed it: {reason}");
         let problem = Problem { stage: Stage::Tracking, code: "nonce_closed".to_owned(), message, data: None };
         if op.status != Status::Submitted {
             // It was given up before. What it waits for now is this.
