@@ -105,7 +105,7 @@ impl Chain {
         if let Some(events) = last.and_then(proved) {
             return Ok(events);
         }
-        let quorum = self.config.quorum.clamp(1, self.endpoints().len().max(1));
+        let quorum = self.quorum();
         let (mut shown, mut agreed, mut faults) = (None, 0, Vec::new());
         for endpoint in self.candidates() {
             match self.range_of(endpoint, wanted, (from, to), last).await {

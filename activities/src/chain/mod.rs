@@ -212,7 +212,7 @@ impl Chain {
         answers
     }
 
-    /// All endpoints, in the order of the configuration.
+    /// The endpoints that may be asked, in the order of the configuration.
     pub(crate) fn endpoints(&self) -> &[Endpoint] {
         match self.only {
             Some(at) => self.endpoints.get(at).map_or(&[], slice::from_ref),
