@@ -278,12 +278,12 @@ on_both_databases! {
             drop(tx);
             let executed = async || is_executed(&engine, engine.network(CHAIN_ID).unwrap(), &op, &step).await;
             assert!(executed().await.unwrap());
-            // It stands still: an honest "no" about an older block is none.
+            // The first endpoint stands still at a block before the token. What it says about that block must not count as "no".
             proxy.add(Rule::new(Fault::StandStill(before_the_token)));
             let answer = executed().await;
             assert!(!matches!(answer, Ok(false)), "{answer:?}");
             proxy.heal();
-            // It lies: only as many as the quorum requires are believed.
+            // The first endpoint denies that there is a contract. The other one knows better, and without it a quorum of two has no answer.
             proxy.add(Rule::new(Fault::NoCode));
             assert_eq!(executed().await.unwrap(), endpoints.len() > 1);
             other.add(Rule::new(Fault::Error(-32000, "internal error".into())));
@@ -291,7 +291,7 @@ on_both_databases! {
             assert_eq!(answer.is_err(), quorum > 1, "{answer:?}");
             proxy.heal();
             other.heal();
-            // It shows another call under the operation number.
+            // The first endpoint shows another call under the operation number.
             proxy.add(Rule::new(Fault::OtherData));
             assert_eq!(executed().await.unwrap(), endpoints.len() > 1);
             proxy.heal();
