@@ -61,15 +61,11 @@ const NARROW: &[(&str, &str)] = &[
          and status || '' in ('pending', 'submitted') order by next_action_at limit $3",
         "operations_due",
     ),
+    (PARKED, "operations_parked_for_lane"),
     (
-        "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
-         and blocked_reason = $2 and lane_id = $3 order by id limit $4",
-        "operations_parked",
-    ),
-    (
-        "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
-         and blocked_reason = $2 and lane_id is null order by id limit $3",
-        "operations_parked",
+        "select * from operations where status = 'pending' and status in ('pending', 'submitted') and chain_id = $1 \
+         and blocked_reason = $2 order by id",
+        "operations_unfinished",
     ),
     (
         "select * from operations where kind in ('mint') and offering_id = $1 order by id desc limit 5",
@@ -80,6 +76,9 @@ const NARROW: &[(&str, &str)] = &[
         "operations_by_subject",
     ),
 ];
+/// What is parked for a lane, or for any lane.
+const PARKED: &str = "select id from operations where status = 'pending' and next_action_at is null and chain_id = $1 \
+                      and blocked_reason = $2 and coalesce(lane_id, '') = $3 order by id limit $4";
 const LONG_AGO: &str = "2026-01-01T00:00:00+00:00";
 
 /// Opens each page of the navigation, the filters of the list, and one page of each kind of thing. Reading the whole audit log is what its
@@ -194,6 +193,18 @@ async fn of_two_indexes_sqlite_takes_the_one_with_fewer_rows() {
     for (select, index) in NARROW {
         let (_, step) = plan(&site, select).await.remove(0);
         assert!(step.contains(&format!(" INDEX {index} (")), "{step}: {select}");
+    }
+}
+
+#[tokio::test]
+async fn postgres_reads_what_is_parked_in_its_order_before_it_has_statistics() {
+    let site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Quick, &[Terms::free(1)]).await;
+    for lane in ["''", "'lan_1'"] {
+        let values = ["1", "'lane_full'", lane, "16"];
+        let select =
+            (1..).zip(values).fold(PARKED.to_owned(), |text, (at, value)| text.replace(&format!("${at}"), value));
+        let plan = site.rows(&format!("explain {select}")).await.concat().join("\n");
+        assert!(plan.contains(" using operations_parked_for_lane on ") && !plan.contains("Sort"), "{plan}");
     }
 }
 

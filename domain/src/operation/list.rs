@@ -7,7 +7,7 @@ use super::{Operation, Status};
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::id::{BatchId, LaneId, OperationId};
-use crate::sql::{Sql, sql};
+use crate::sql::sql;
 use crate::{Code, Error, Result, step};
 
 /// One operation; `not_found` if it does not exist.
@@ -47,20 +47,18 @@ pub async fn waiting_for_lane(
     limit: i64,
 ) -> Result<Vec<OperationId>> {
     // Each lane's own are read in the order of the index of parked operations, so that those of other lanes are not read at all.
-    let of = |all: Sql, cause: &str| {
-        all.push("select id from (select id from operations where status = 'pending' and next_action_at is null and chain_id = ")
+    let lanes = || [""].into_iter().chain(lanes.iter().map(|lane| &**lane));
+    let causes = [Some(WAITS_FOR_LANE), without_key].into_iter().flatten();
+    let mut waiting = sql("");
+    for (number, (cause, lane)) in causes.flat_map(|cause| lanes().map(move |lane| (cause, lane))).enumerate() {
+        waiting = waiting
+            .push(if number == 0 { "" } else { " union all " })
+            .push("select id from (select id from operations where status = 'pending' and next_action_at is null and chain_id = ")
             .value(chain_id)
             .with(" and blocked_reason = ", cause)
-            .push(" and lane_id ")
-    };
-    let mut waiting = sql("");
-    for (number, cause) in [Some(WAITS_FOR_LANE), without_key].into_iter().flatten().enumerate() {
-        let others = if number == 0 { waiting } else { waiting.push(" union all ") };
-        waiting = of(others, cause).with("is null order by id limit ", limit).push(") parked");
-        for lane in lanes {
-            let of_lane = of(waiting.push(" union all "), cause).with("= ", lane);
-            waiting = of_lane.with(" order by id limit ", limit).push(") parked");
-        }
+            .with(" and coalesce(lane_id, '') = ", lane)
+            .with(" order by id limit ", limit)
+            .push(") parked");
     }
     waiting.with(" order by id limit ", limit).scalars(tx).await
 }
@@ -70,7 +68,7 @@ pub async fn waiting_for_lane(
 pub async fn parked(tx: &mut Tx, of_each: i64, limit: i64) -> Result<Vec<Operation>> {
     sql("select * from operations where id in (
              select id from (
-                 select id, row_number() over (partition by chain_id, blocked_reason, lane_id order by id) as place
+                 select id, row_number() over (partition by chain_id, blocked_reason, coalesce(lane_id, '') order by id) as place
                  from operations where status = 'pending' and next_action_at is null) parked
              where place <= $1)
          order by id limit $2")
@@ -95,7 +93,10 @@ pub async fn asleep(tx: &mut Tx, limit: i64) -> Result<Vec<Operation>> {
 
 /// Pending operations with this blocked reason, oldest first.
 pub async fn waiting_for(tx: &mut Tx, chain_id: i64, reason: &str) -> Result<Vec<Operation>> {
-    sql("select * from operations where status = 'pending' and chain_id = $1 and blocked_reason = $2 order by id")
+    // The set names the partial index to SQLite.
+    sql("select * from operations where status = 'pending' and status in :live and chain_id = $1 and blocked_reason = $2
+         order by id")
+        .words(":live", &Status::LIVE)
         .bind((chain_id, reason))
         .rows(tx)
         .await
