@@ -10,7 +10,8 @@ use world::Rpc;
 const STILL: Duration = Duration::from_secs(10);
 /// A shorter one is named too, because it decides the rate of a run of a few seconds.
 const PAUSE: Duration = Duration::from_secs(1);
-const LOOK_AGAIN: Duration = Duration::from_millis(10);
+/// Each look costs the server a count of what is done.
+const LOOK_AGAIN: Duration = Duration::from_millis(25);
 const LOOK_AT_HEAD: Duration = Duration::from_millis(200);
 
 /// A run that stood still, and for whom it waited.
