@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use tokio::time::sleep;
-use world::{Engine, Mining};
+use world::Mining;
 
 use crate::arguments::Arguments;
 use crate::finished::finished;
-use crate::installation::{Installation, Link};
+use crate::installation::{EMAIL, Installation, Link};
 use crate::network::Network;
 use crate::node::NodeKind;
 use crate::process;
@@ -35,7 +35,9 @@ const PAGES: [&str; 16] = [
     "/console/settings",
     "/console/account",
 ];
-const OPEN_PAGES: usize = 200;
+/// People who have open pages, and how many each of them may have.
+const PEOPLE: u64 = 10;
+const OPEN_PAGES: usize = 20;
 const CHANGES: u64 = 20;
 const SETTLE: Duration = Duration::from_secs(4);
 const WIRE_KILOBYTES: f64 = 60.0;
@@ -53,16 +55,28 @@ pub async fn measure(arguments: &Arguments, table: &mut Table) {
         site.rates = NO_LIMITS;
         let past = Series::fresh();
         finished(&site.view, past, operations).await;
+        colleagues(&site).await;
         let link = Link { poll_milliseconds: 250, block_seconds: 1, ..network.link(1) };
         let (mut binary, port) = site.start("run", Some(&link)).await;
-        let mut reader = Reader::sign_in(port).await;
+        let mut reader = Reader::sign_in(port, EMAIL).await;
         sleep(SETTLE).await;
         let on = format!("{}, {operations} operations, {offerings} offerings", table::engine(*engine));
         table.add(pages(&mut reader, &site, past.operation(operations / 2), looks, &on).await);
         table.add(first_view(&mut reader, &on).await);
         table.add(changes(&mut reader, &site, port, &on).await);
-        table.add(open_pages(&reader, binary.pid(), span, *engine).await);
+        table.add(open_pages(&site, port, binary.pid(), span, table::engine(*engine)).await);
         binary.terminate(SETTLE);
+    }
+}
+
+/// Other operators, with the password of the first.
+async fn colleagues(site: &Installation) {
+    let columns = "name, status, version, created_at, updated_at, roles, password_hash";
+    let insert = format!("insert into users (id, email, {columns})");
+    for number in 0..PEOPLE {
+        let (id, email) = (site.series.user(number), site.series.email("operator", number));
+        let select = format!("select '{id}', '{email}', {columns} from users where email = '{EMAIL}'");
+        site.view.execute(&format!("{insert} {select}")).await;
     }
 }
 
@@ -156,7 +170,7 @@ async fn changes(reader: &mut Reader, site: &Installation, port: u16, on: &str) 
 }
 
 /// What the process takes beside many open pages while nothing happens, and what it takes without them.
-async fn open_pages(reader: &Reader, pid: u32, span: Duration, engine: Engine) -> Line {
+async fn open_pages(site: &Installation, port: u16, pid: u32, span: Duration, engine: &str) -> Line {
     let share = async || {
         sleep(SETTLE).await;
         let before = process::seconds(pid);
@@ -164,16 +178,20 @@ async fn open_pages(reader: &Reader, pid: u32, span: Duration, engine: Engine) -
         (process::seconds(pid) - before) / span.as_secs_f64() * 100.0
     };
     let without = share().await;
-    let open = |_| async move {
-        let mut stream = reader.again().await;
-        stream.listen().await;
-        stream
+    let open = |number| async move {
+        let reader = &Reader::sign_in(port, &site.series.email("operator", number)).await;
+        let listening = |_| async move {
+            let mut stream = reader.again().await;
+            stream.listen().await;
+            stream
+        };
+        join_all((0..OPEN_PAGES).map(listening)).await
     };
-    let streams = join_all((0..OPEN_PAGES).map(open)).await;
+    let streams: Vec<Reader> = join_all((0..PEOPLE).map(open)).await.into_iter().flatten().collect();
     let with = share().await;
     Line {
         row: "console, open pages",
-        on: format!("{}, {} streams", table::engine(engine), streams.len()),
+        on: format!("{engine}, {} streams", streams.len()),
         goal: "< 10 % of a core when nothing happens",
         result: format!("{with:.2} % of a core"),
         baseline: format!("no page open: {without:.2} %"),

@@ -6,7 +6,7 @@ use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::installation::{EMAIL, PASSWORD};
+use crate::installation::PASSWORD;
 
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -29,10 +29,10 @@ pub struct Seen {
 
 impl Reader {
     /// Signs in by the form of the page.
-    pub async fn sign_in(port: u16) -> Self {
+    pub async fn sign_in(port: u16, email: &str) -> Self {
         let mut reader = Self { port, stream: connected(port).await, cookie: String::new() };
         let encoded = |text: &str| text.replace('@', "%40").replace(' ', "+");
-        let form = format!("email={}&password={}", encoded(EMAIL), encoded(PASSWORD));
+        let form = format!("email={}&password={}", encoded(email), encoded(PASSWORD));
         let head = format!("Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n", form.len());
         let seen = reader.exchange("POST", "/console/sign-in", &head, &form).await;
         let cookies = seen.head.lines().filter_map(|line| line.strip_prefix("set-cookie: muniment_console="));

@@ -38,6 +38,11 @@ impl Series {
         self.id("op", number)
     }
 
+    /// The id of the user with this number.
+    pub fn user(self, number: u64) -> String {
+        self.id("usr", number)
+    }
+
     /// The id of the event with this number.
     pub fn event(self, number: u64) -> String {
         self.id("evt", number)
