@@ -113,6 +113,8 @@ async fn ask(tx: &mut Tx) {
     let failed = operation::Filter { statuses: vec![operation::Status::Failed], ..operation::Filter::default() };
     operation::list(tx, &failed, LIMIT, OFFSET).await.unwrap();
     operation::find_same_call(tx, 1, Address::ZERO, B256::ZERO).await.unwrap();
+    operation::waiting_for(tx, 1, "paused").await.unwrap();
+    operation::waiting_for_lane(tx, 1, &["lan_1".into()], Some("no_signer"), LIMIT).await.unwrap();
 }
 
 /// Lists of operators, and lists of a user's own rows.
@@ -189,7 +191,11 @@ async fn walked_by_sqlite(connection: &mut SqliteConnection, statement: &str) ->
     let plan = connection.fetch_all(AssertSqlSafe(format!("explain query plan {statement}"))).await.unwrap();
     let lines = plan.iter().map(|row| row.get::<String, _>("detail"));
     // The page and its count are rows that were found already.
-    let found = |line: &str| ["SCAN page", "SCAN counted", "SCAN CONSTANT"].iter().any(|start| line.starts_with(start));
+    let found = |line: &str| {
+        ["SCAN page", "SCAN found", "SCAN parked", "SCAN counted", "SCAN CONSTANT"]
+            .iter()
+            .any(|start| line.starts_with(start))
+    };
     lines.filter(|line| line.starts_with("SCAN ") && !line.contains(" USING ") && !found(line)).collect()
 }
 

@@ -84,6 +84,7 @@ mod offering_agents;
 mod offering_calendar;
 mod offering_change;
 mod offering_terms;
+mod old_rows;
 mod operations;
 mod operator;
 mod page_split;

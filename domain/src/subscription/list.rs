@@ -103,10 +103,21 @@ fn matching(query: Sql, scope: &Scope, f: &Filter) -> Sql {
 
 /// A page of subscriptions, newest first.
 pub async fn list(tx: &mut Tx, scope: &Scope, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Listed>> {
-    let page = sql(COLUMNS).push("(select s.id as paged from subscriptions s");
-    matching(page, scope, filter)
+    // PostgreSQL assumes that the subscriptions of an issuer are spread evenly over all: for the newest of them it would read the newest of
+    // all, one after the other. So all of the issuer's are found first, where nothing narrower is asked for.
+    let of_issuer = matches!(scope, Scope::Own { user_id: None, issuer_id: Some(_) });
+    let is_narrow = filter.id.is_some()
+        || filter.offering_id.is_some()
+        || filter.investor_id.is_some()
+        || filter.wallet_address.is_some();
+    let (begin, end) = match of_issuer && !is_narrow {
+        true => ("(with found as materialized (select s.id from subscriptions s", ") select id as paged from found"),
+        false => ("(select s.id as paged from subscriptions s", ""),
+    };
+    matching(sql(COLUMNS).push(begin), scope, filter)
+        .push(end)
         // The limit is part of the text: for a page of unknown size the planner would plan anew each time.
-        .push(format!(" order by s.id desc limit {limit}"))
+        .push(format!(" order by paged desc limit {limit}"))
         .with_some(" offset ", (offset > 0).then_some(offset))
         .push(") as page join subscriptions s on s.id = page.paged")
         .push(BESIDE)
