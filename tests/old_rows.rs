@@ -1,11 +1,12 @@
 //! Lists whose rows may all be old: PostgreSQL must not look for them among the newest rows of others.
 
+use alloy::primitives::Address;
 use muniment_domain::clock::Clock;
 use muniment_domain::db::{Db, Tx};
 use muniment_domain::id::Ids;
 use muniment_domain::point::Point;
 use muniment_domain::sql::sql;
-use muniment_domain::{migrate, subscription};
+use muniment_domain::{migrate, operation, subscription};
 use world::{Database, Engine};
 
 /// A market in which the oldest subscriptions are those to the offerings of `iss_0`, in statements for PostgreSQL.
@@ -21,6 +22,17 @@ const MARKET: [&str; 4] = [
     "insert into subscriptions (id, offering_id, investor_id, status, amount, quantity, wallet_address, cooling_off_expires_at, version,
          created_at, updated_at)
      select 'sub_' || 100000 + i, 'off_' || i / 50, 'inv_1', 'cancelled', 100000, '100000', '0x' || repeat('0', 40), $1, 1, $1, $1
+     from generate_series(0, 49999) i",
+];
+
+/// A past in which the oldest operations are those of the first lane, in statements for PostgreSQL.
+const PAST: [&str; 2] = [
+    "insert into lanes (id, chain_id, signer, next_nonce, mode, version, created_at, updated_at)
+     select 'lan_' || i, 1, '0x' || repeat(i::text, 40), 1, 'active', 1, $1, $1 from generate_series(0, 1) i",
+    "insert into operations (id, kind, status, subject_type, subject_id, batch_index, chain_id, lane_id, payload, payload_sha256, cycle,
+         faults, tx_hash, requested_by, idempotency_key, version, created_at, updated_at)
+     select 'op_' || 100000 + i, 'deploy_token', 'confirmed', 'offering', 'off_1', 0, 1, 'lan_' || least(i / 1000, 1), '{}', '7', 1, 0,
+         '0x' || lpad(i::text, 64, '0'), 'usr_1', i::text, 1, $1, $1
      from generate_series(0, 49999) i",
 ];
 
@@ -58,4 +70,16 @@ async fn the_list_of_an_issuer_reads_hardly_anything_of_others_on_postgres() {
     assert_eq!((page.len(), page[0].subscription.id.as_str()), (20, "sub_100999"));
     let count = rows_read(tx, "subscriptions").await - before;
     assert!((20..=1_100).contains(&count), "{count} rows were read; the issuer has 1,000");
+}
+
+#[tokio::test]
+async fn the_list_of_a_signer_reads_nothing_of_others_on_postgres() {
+    let (_server, db) = known(&PAST).await;
+    let tx = &mut db.read_one_moment().await.unwrap();
+    let filter = operation::Filter { signer: Some(Address::ZERO), ..operation::Filter::default() };
+    let before = rows_read(tx, "operations").await;
+    let page = operation::list(tx, &filter, 20, 40).await.unwrap();
+    assert_eq!((page.len(), page[0].id.as_str()), (20, "op_100959"));
+    let count = rows_read(tx, "operations").await - before;
+    assert_eq!(count, 60, "rows read");
 }

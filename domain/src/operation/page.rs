@@ -7,7 +7,7 @@ use crate::Result;
 use crate::column::Hex;
 use crate::db::Tx;
 use crate::filter::CreatedBetween;
-use crate::id::{BatchId, OfferingId, OperationId, of};
+use crate::id::{BatchId, LaneId, OfferingId, OperationId, of};
 use crate::sql::{Sql, sql};
 use crate::step::State;
 use crate::total::Total;
@@ -44,7 +44,7 @@ const UNCERTAIN: &str = "(status in :attention and resolution is null and (
             and not exists (select 1 from operation_steps s where s.operation_id = operations.id and s.outcome <> 'success')))";
 
 /// Adds only the conditions that are asked for, so that the planner sees which index fits.
-fn matching(select: Sql, f: &Filter) -> Sql {
+fn matching(select: Sql, f: &Filter, lane_id: Option<&LaneId>) -> Sql {
     let mut query = select
         .push(" from operations where 1 = 1")
         .one_of("status", &f.statuses)
@@ -69,9 +69,12 @@ fn matching(select: Sql, f: &Filter) -> Sql {
         query = query.push(" and status in :attention").with_some(" and error_code = ", f.error_code.as_ref());
     }
     query = query.words(":attention", &Status::ATTENTION).words(":sent", &State::SENT);
-    if let Some(signer) = f.signer {
-        query = query.with(" and lane_id in (select id from lanes where signer = ", Hex(signer)).push(")");
-    }
+    query = match (lane_id, f.signer) {
+        (None, Some(signer)) => {
+            query.with(" and lane_id in (select id from lanes where signer = ", Hex(signer)).push(")")
+        }
+        (lane_id, _) => query.with_some(" and lane_id = ", lane_id),
+    };
     if let Some(hash) = f.tx_hash {
         // The chains are named so that the primary key of the attempts, which begins with the chain, can be used.
         query = query
@@ -85,10 +88,17 @@ fn matching(select: Sql, f: &Filter) -> Sql {
 
 /// A page of operations, newest first.
 pub async fn list(tx: &mut Tx, filter: &Filter, limit: i64, offset: i64) -> Result<Vec<Operation>> {
-    matching(sql("select *"), filter).push(" order by id desc").page(limit, offset).rows(tx).await
+    let lanes: Vec<LaneId> = match filter.signer {
+        Some(signer) => sql("select id from lanes where signer = $1").bind(Hex(signer)).scalars(tx).await?,
+        None => Vec::new(),
+    };
+    // The one lane of a signer is named, so that its index gives the order: PostgreSQL would read the newest operations of all lanes until
+    // it has a page. On several chains a signer has several.
+    let lane_id = if let [only] = lanes.as_slice() { Some(only) } else { None };
+    matching(sql("select *"), filter, lane_id).push(" order by id desc").page(limit, offset).rows(tx).await
 }
 
 /// The number of matching operations. The count has a limit, because counting a whole table takes long.
 pub async fn count(tx: &mut Tx, filter: &Filter) -> Result<Total> {
-    Total::count_up_to(tx, matching(sql("select count(*) from (select 1"), filter), COUNTED_MAX).await
+    Total::count_up_to(tx, matching(sql("select count(*) from (select 1"), filter, None), COUNTED_MAX).await
 }
