@@ -7,7 +7,7 @@ use muniment_activities::{payout::coin, token};
 use muniment_domain::clock::Clock;
 use muniment_domain::user::Role;
 use muniment_domain::{operation, step};
-use muniment_workflows::engine::execution::is_executed;
+use muniment_workflows::engine::execution::{Executed, is_executed, trace};
 use serde_json::{Value, json};
 use world::{Fault, FaultProxy, KEYS, Mining, Rule, on_both_databases};
 
@@ -294,7 +294,12 @@ on_both_databases! {
             // The first endpoint shows another call under the operation number.
             proxy.add(Rule::new(Fault::OtherData));
             assert_eq!(executed().await.unwrap(), endpoints.len() > 1);
+            // Its log contradicts the receipt that the block proves.
+            let found = async || trace(&engine, engine.network(CHAIN_ID).unwrap(), &op, &step).await.unwrap();
+            assert_eq!(matches!(found().await, Executed::Ours(_)), endpoints.len() > 1);
+            assert!(!matches!(found().await, Executed::Other(_)));
             proxy.heal();
+            assert!(matches!(found().await, Executed::Ours(_)));
             engine.db.close().await;
         }
     }

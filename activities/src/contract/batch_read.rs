@@ -14,7 +14,7 @@ use crate::{
                 pausedCall, totalSupply_1Call,
             },
         },
-        operation::{Execution, executions, read},
+        operation::{executions, read},
         registry::Roles,
     },
     fault::Fault,
@@ -51,8 +51,10 @@ pub struct ExecutedOperation {
     pub kind: B256,
     /// The operation number. It can be larger than any of the platform's.
     pub op_id: U256,
-    /// Its transaction and payload.
-    pub at: Execution,
+    /// The hash of its transaction.
+    pub tx_hash: B256,
+    /// The hash of the executed call.
+    pub payload_hash: B256,
 }
 
 impl<'a> BatchReader<'a> {
@@ -156,7 +158,8 @@ impl<'a> BatchReader<'a> {
             .map(|(event, log)| ExecutedOperation {
                 kind: event.kind,
                 op_id: event.opId,
-                at: Execution::of(log, event.payloadHash),
+                tx_hash: log.tx_hash,
+                payload_hash: event.payloadHash,
             })
             .collect())
     }

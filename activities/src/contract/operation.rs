@@ -27,22 +27,25 @@ const OPERATION_NUMBER_MAX: i64 = 1 << 62;
 #[error("the transaction succeeded without its effect: {0}")]
 pub struct MissingEffect(pub String);
 
-/// The transaction that executed an operation.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The transaction that executed an operation, as one endpoint shows it.
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Execution {
-    /// The transaction hash.
-    pub tx_hash: B256,
-    /// The number of its block.
-    pub block_number: u64,
-    /// The hash of its block.
-    pub block_hash: B256,
+    /// The event of the execution.
+    pub event: ChainLog,
     /// The hash of the executed call.
     pub payload_hash: B256,
 }
 
 impl Execution {
-    pub(crate) fn of(log: &ChainLog, payload_hash: B256) -> Self {
-        Self { tx_hash: log.tx_hash, block_number: log.block_number, block_hash: log.block_hash, payload_hash }
+    pub(crate) fn of(event: &ChainLog, payload_hash: B256) -> Self {
+        Self { event: event.clone(), payload_hash }
+    }
+
+    /// Whether a receipt is that of this transaction, in the same block and with this event.
+    pub fn is_shown_by(&self, receipt: &Receipt) -> bool {
+        let ChainLog { address, topics, data, block_hash, tx_hash, .. } = &self.event;
+        let is_event = |log: &Log| log.address == *address && log.topics == *topics && log.data == *data;
+        receipt.tx_hash == *tx_hash && receipt.block_hash == *block_hash && receipt.logs.iter().any(is_event)
     }
 }
 
@@ -151,11 +154,11 @@ pub async fn find_execution(
         .map(|(event, log)| Execution::of(log, event.payloadHash))
         .collect();
     if let Some(ours) = numbered.iter().find(|found| found.payload_hash == payload) {
-        return Ok(Some(*ours));
+        return Ok(Some(ours.clone()));
     }
     match Token::recoveryAddressCall::abi_decode(data) {
         Ok(call) => other_recovery(chain, contract, call.lost, since, &numbered).await,
-        Err(_) => Ok(numbered.first().copied()),
+        Err(_) => Ok(numbered.into_iter().next()),
     }
 }
 
@@ -180,7 +183,7 @@ async fn other_recovery(
     let logs = chain.logs(&filter).await?;
     let of_wallet = logs.iter().filter(|log| log.address == contract && log.topics.starts_with(&topics));
     let transactions: Vec<B256> = of_wallet.map(|log| log.tx_hash).collect();
-    Ok(numbered.iter().find(|found| transactions.contains(&found.tx_hash)).copied())
+    Ok(numbered.iter().find(|found| transactions.contains(&found.event.tx_hash)).cloned())
 }
 
 /// The operations that a contract executed. Some nodes ignore the filter, so each event is checked again.

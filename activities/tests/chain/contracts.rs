@@ -131,10 +131,10 @@ async fn custody_calls_carry_their_operation_number() {
     let find = async |call: &Call| find_execution(&anvil.chain, contract, &call.data, 4, 0).await.unwrap();
     assert_eq!(find(&elsewhere).await, None);
     let second = anvil.execute(&elsewhere).await;
-    assert_eq!(find(&elsewhere).await.unwrap().tx_hash, second.tx_hash);
+    assert_eq!(find(&elsewhere).await.unwrap().event.tx_hash, second.tx_hash);
     let conflict = find(&token::recover(operator, contract, holder(2), holder(7), 4)).await.unwrap();
-    assert_eq!((conflict.tx_hash, conflict.payload_hash), (second.tx_hash, payload_hash(&elsewhere.data)));
-    assert_eq!(find(&recovered).await.unwrap().tx_hash, receipt.tx_hash);
+    assert_eq!((conflict.event.tx_hash, conflict.payload_hash), (second.tx_hash, payload_hash(&elsewhere.data)));
+    assert_eq!(find(&recovered).await.unwrap().event.tx_hash, receipt.tx_hash);
     assert_eq!(find(&forced).await, None, "its kind has numbers of its own");
     // A document instead of a number: the contract takes its first word for one.
     let documented = token::force_transfer(operator, contract, 0, 1, holder(0), line(9, 1), &[]);
@@ -209,7 +209,7 @@ async fn a_page_mints_and_locks_every_line_exactly_once() {
     assert!(!forced.success && mint_effect(&forced, contract, &locked).is_err());
     let found = find_execution(chain, contract, &call.data, 1, 0).await.unwrap().unwrap();
     assert_eq!(
-        (found.tx_hash, found.block_hash, found.payload_hash),
+        (found.event.tx_hash, found.event.block_hash, found.payload_hash),
         (receipt.tx_hash, receipt.block_hash, payload_hash(&call.data))
     );
     assert_eq!(find_execution(chain, contract, &call.data, 3, 0).await.unwrap(), None);

@@ -26,7 +26,7 @@ pub enum Executed {
     NotFound,
 }
 
-/// Finds the transaction that executed a step.
+/// Finds the transaction that executed a step. Each endpoint is asked alone, until the followed chain proves what one of them shows.
 pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Executed, Failure> {
     let kind = engine.kind(op);
     if !kind.is_traced(step) {
@@ -34,15 +34,59 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     }
     let since = first_block(engine, op).await?;
     let followed = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
-    let at = followed.map_or(At::Latest, |c| At::Hash(c.head_hash.0));
-    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
-    let found = kind.find_execution(&network.chain, op, step, since, at).await?;
-    let Some(executed) = found else { return Ok(Executed::NotFound) };
-    if !is_call_of(step, &executed) {
-        return Ok(Executed::Other(executed.tx_hash));
+    let Some(followed) = followed else { return Ok(Executed::NotFound) };
+    let (mut is_answered, mut failed) = (false, None);
+    for endpoint in network.chain.alone() {
+        let found = match kind.find_execution(&endpoint, op, step, since, At::Hash(followed.head_hash.0)).await {
+            Ok(found) => found,
+            Err(Failure::Domain(error)) => return Err(error.into()),
+            Err(failure) => {
+                failed.get_or_insert(failure);
+                continue;
+            }
+        };
+        is_answered = true;
+        let Some(shown) = found else { continue };
+        match proved(engine, network, &followed, &endpoint, &shown).await? {
+            Some(receipt) if is_call_of(step, &shown) => return Ok(Executed::Ours(Box::new(receipt))),
+            Some(receipt) => return Ok(Executed::Other(receipt.tx_hash)),
+            None => {
+                let (operation, tx) = (&op.id, shown.event.tx_hash);
+                tracing::warn!(operation.id = %operation, tx.hash = %tx, "an endpoint shows an execution that no followed block proves");
+            }
+        }
     }
-    let receipt = network.chain.receipts(&[executed.tx_hash]).await.map_err(fault)?.pop().flatten();
-    Ok(receipt.map_or(Executed::NotFound, |receipt| Executed::Ours(Box::new(receipt))))
+    match failed {
+        Some(failure) if !is_answered => Err(failure),
+        _ => Ok(Executed::NotFound),
+    }
+}
+
+/// The receipt of an execution that an endpoint shows, if a block of the followed chain proves it.
+async fn proved(
+    engine: &Engine,
+    network: &Network,
+    followed: &Cursor,
+    endpoint: &Chain,
+    shown: &Execution,
+) -> Result<Option<Receipt>, Failure> {
+    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
+    let receipt = endpoint.receipts(&[shown.event.tx_hash]).await.map_err(fault)?.pop().flatten();
+    let Some(receipt) = receipt.filter(|receipt| shown.is_shown_by(receipt)) else { return Ok(None) };
+    let (number, hash) = (receipt.block_number.cast_signed(), receipt.block_hash);
+    if !(0..=followed.head_number).contains(&number) {
+        return Ok(None);
+    }
+    let known = chain::header(&mut engine.db.read().await?, followed.chain_id, number).await?;
+    let is_followed = match known {
+        Some(header) => header.hash.0 == hash,
+        None => network.chain.is_agreed(receipt.block_number, hash).await,
+    };
+    if !is_followed {
+        return Ok(None);
+    }
+    let proved = network.chain.proved_receipt(&receipt).await.map_err(fault)?;
+    Ok(proved.filter(|proved| *proved == receipt))
 }
 
 /// The first block in which an operation can have an effect.

@@ -15,7 +15,7 @@ fn key(kind: B256, number: U256, payload: Option<B256>) -> Key {
 }
 
 fn key_of_event(e: &ExecutedOperation) -> Key {
-    key(e.kind, e.op_id, Some(e.at.payload_hash))
+    key(e.kind, e.op_id, Some(e.payload_hash))
 }
 
 fn key_of_step(k: &KnownStep) -> Key {
@@ -37,7 +37,7 @@ pub fn compare(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) -
     };
     let mut findings = Vec::new();
     for e in executed {
-        let (subject, actual) = (format!("operation number {}", e.op_id), format!("executed in {}", e.at.tx_hash));
+        let (subject, actual) = (format!("operation number {}", e.op_id), format!("executed in {}", e.tx_hash));
         match ours.get(&key_of_event(e)) {
             None => findings.push(finding(
                 FindingKind::UnknownOperation,
@@ -46,7 +46,7 @@ pub fn compare(known: &[KnownStep], executed: &[ExecutedOperation], last: i64) -
                 actual,
                 "The chain executed an operation that this database never accepted. Import it before the lane signs again.",
             )),
-            Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.at.payload_hash) => {
+            Some(k) if k.payload_hash.is_some_and(|hash| hash.0 != e.payload_hash) => {
                 findings.push(finding(FindingKind::OpIdConflict, k.operation_id.to_string(), "executed with our payload", actual,
                     "Somebody else calls this contract with the platform's operation numbers. Abandon the operation, and find out who holds an agent's key."));
             }

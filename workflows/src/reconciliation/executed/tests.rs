@@ -2,7 +2,7 @@
 
 use alloy_primitives::{Address, Bytes};
 use muniment_activities::contract::line::Line;
-use muniment_activities::contract::operation::{Execution, payload_hash};
+use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::mint::MintPage;
 use muniment_activities::token::{self, mint_page};
 use muniment_domain::column::Hex;
@@ -45,9 +45,8 @@ fn confirmed(call: &Bytes) -> KnownStep {
 
 /// The event of this call, whose number is 1.
 fn event(call: &Bytes) -> ExecutedOperation {
-    let (tx_hash, block_hash) = (B256::ZERO, B256::ZERO);
-    let at = Execution { tx_hash, block_number: 5, block_hash, payload_hash: payload_hash(call) };
-    ExecutedOperation { kind: kind_of(call).unwrap(), op_id: U256::ONE, at }
+    let (tx_hash, payload_hash) = (B256::ZERO, payload_hash(call));
+    ExecutedOperation { kind: kind_of(call).unwrap(), op_id: U256::ONE, tx_hash, payload_hash }
 }
 
 fn found(known: &[&Bytes], executed: &[&Bytes]) -> Vec<FindingKind> {
