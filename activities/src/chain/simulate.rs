@@ -50,6 +50,17 @@ pub enum Simulation {
     Reverts(Revert),
 }
 
+impl Simulation {
+    /// Whether two nodes show the same. They may estimate different gas.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Simulation::Gas(_), Simulation::Gas(_)) => true,
+            (Simulation::Reverts(one), Simulation::Reverts(other)) => one.data == other.data,
+            _ => false,
+        }
+    }
+}
+
 impl At {
     fn param(self) -> Value {
         match self {
@@ -149,6 +160,11 @@ impl Chain {
                 .await
             }
         }
+    }
+
+    /// What as many endpoints as the quorum requires show of a call. None while they do not agree.
+    pub async fn agreed_simulation(&self, call: &Call, at: At) -> Result<Option<Simulation>, Fault> {
+        self.agreed(|endpoint| async move { endpoint.simulate(call, at).await }, Simulation::is_like).await
     }
 
     /// Runs a read-only call: its return data, or its revert.

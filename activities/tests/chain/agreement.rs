@@ -1,9 +1,14 @@
 //! Receipts: a missing receipt is a fault, a forged one is detected, and a quorum must agree.
 use std::sync::Arc;
 
-use alloy::primitives::{Address, U64};
+use alloy::primitives::{Address, Bytes, U64};
 use muniment_activities::{
-    chain::{Tag, account::Counts, receipt::Agreement},
+    chain::{
+        Tag,
+        account::Counts,
+        receipt::Agreement,
+        simulate::{At, Call, Simulation},
+    },
     config::ChainConfig,
     fault::{Fault, FaultClass},
 };
@@ -108,6 +113,37 @@ async fn a_quorum_agrees_disputes_or_stays_pending() {
     assert_eq!(outage.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Pending);
     let single = chain_with(ChainConfig::default(), vec![honest()]);
     assert_eq!(single.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
+}
+
+#[tokio::test]
+async fn a_simulation_is_what_the_quorum_shows() {
+    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
+    let shows = |answer: Result<Value, Value>| {
+        Arc::new(FakeNode::lying(move |method, _| (method == "eth_estimateGas").then(|| answer.clone())))
+    };
+    let reverts = |data: &str| shows(Err(json!({ "code": 3, "message": "execution reverted", "data": data })));
+    let gas = |gas: &str| shows(Ok(json!(gas)));
+    let down = || {
+        let node = gas("0x1");
+        *node.is_down.lock().unwrap() = Some("down".into());
+        node
+    };
+    let agreed = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
+        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
+        chain.agreed_simulation(&call, At::Latest).await
+    };
+    let data = |simulation: Option<Simulation>| match simulation {
+        Some(Simulation::Reverts(revert)) => revert.data.to_string(),
+        other => format!("{other:?}"),
+    };
+    let outvoted = agreed(2, vec![reverts("0xaa"), gas("0x5"), gas("0x6")]).await.unwrap();
+    assert!(matches!(outvoted, Some(Simulation::Gas(5 | 6))), "{outvoted:?}");
+    let outvoted = agreed(2, vec![gas("0x5"), reverts("0xaa"), reverts("0xaa")]).await.unwrap();
+    assert_eq!(data(outvoted), "0xaa");
+    assert_eq!(agreed(2, vec![gas("0x5"), reverts("0xaa")]).await.unwrap(), None);
+    assert_eq!(agreed(2, vec![reverts("0xbb"), reverts("0xaa")]).await.unwrap(), None, "two different reverts");
+    assert!(agreed(2, vec![down(), reverts("0xaa")]).await.is_err(), "too few have answered");
+    assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");
 }
 
 #[tokio::test]

@@ -104,9 +104,9 @@ reasons! {
     ErrorCode "asset_unavailable" "The payout asset refuses everybody" [page];
     ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
     BlockedReason "base_fee_above_cap" "The base fee is above the cap" [page];
-    BlockedReason "heads_disagree" "Two blocks give different results" [
-        "The simulated call reverts at one block and succeeds at another one. One RPC endpoint may lag behind.",
-        "Nothing. The operation is tried again automatically.",
+    BlockedReason "heads_disagree" "Endpoints or blocks give different results" [
+        "One RPC endpoint shows that the call reverts or that the contract is missing. The others, or the newest followed block, do not show it. The endpoint may lag behind or be wrong.",
+        "Nothing. The operation is tried again automatically. If it waits for long, compare the endpoints.",
         "Nothing was signed."
     ];
     ErrorCode "replay_not_found" "The operation was executed, but its log was not found" [page];

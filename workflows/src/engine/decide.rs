@@ -228,10 +228,10 @@ async fn verdict(
     }
     // A receipt has no revert reason, so the call is simulated again at the block where it failed.
     let call = Call { from: receipt.from, to: receipt.to, data: Bytes::from(step.calldata.clone()) };
-    let reason = match network.chain.simulate(&call, At::Hash(receipt.block_hash)).await {
-        Ok(Simulation::Reverts(revert)) => Some(revert),
-        // The end of the block no longer refuses the call, or no node has its state any more.
-        Ok(Simulation::Gas(_)) | Err(Fault::Pruned(_) | Fault::Refused(_) | Fault::NoMethod(_)) => None,
+    let reason = match network.chain.agreed_simulation(&call, At::Hash(receipt.block_hash)).await {
+        Ok(Some(Simulation::Reverts(revert))) => Some(revert),
+        // The end of the block no longer refuses the call, the endpoints do not agree, or none has its state any more.
+        Ok(Some(Simulation::Gas(_)) | None) | Err(Fault::Pruned(_) | Fault::Refused(_) | Fault::NoMethod(_)) => None,
         Err(fault) => return Err(Failure::of_fault(&fault, Stage::Tracking)),
     };
     // Without a reason it may be a replay as well.

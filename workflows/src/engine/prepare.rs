@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
-use muniment_activities::chain::Tag;
 use muniment_activities::chain::fees::Fees;
 use muniment_activities::chain::gas;
 use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationRequest};
+use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
@@ -183,12 +183,19 @@ async fn with_lane(
     // An endpoint that lags behind may not have the contract yet.
     let followed = followed(engine, network).await?;
     let at = Tag::Number(followed.head_number.cast_unsigned());
-    if !network.chain.code(due.step.target.0, at).await.map_err(fault)?.is_empty() {
-        return Ok(lane);
+    let target = due.step.target.0;
+    let is_missing = |endpoint: Chain| async move { Ok(endpoint.code(target, at).await?.is_empty()) };
+    match network.chain.agreed(is_missing, PartialEq::eq).await.map_err(fault)? {
+        Some(false) => Ok(lane),
+        Some(true) => {
+            let message =
+                format!("There is no contract at {target}. Check the chain and the address in the configuration.");
+            Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
+        }
+        None => Err(Failure::Blocked(format!(
+            "heads_disagree: not all endpoints that must agree show a contract at {target}; it is tried again"
+        ))),
     }
-    let message =
-        format!("There is no contract at {}. Check the chain and the address in the configuration.", due.step.target.0);
-    Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
 }
 
 /// The follower's cursor. Only blocks up to it give a verdict against an operation.
@@ -214,7 +221,15 @@ async fn decide(
     simulated: Result<Simulation, Fault>,
 ) -> Result<Outcome, Failure> {
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let estimate = match simulated.map_err(fault)? {
+    let simulated = match simulated.map_err(fault)? {
+        // One endpoint does not outvote the others.
+        Simulation::Reverts(revert) if network.chain.quorum() > 1 => {
+            let agreed = network.chain.agreed_simulation(&trial.call, At::Latest).await.map_err(fault)?;
+            agreed.unwrap_or(Simulation::Reverts(revert))
+        }
+        simulated => simulated,
+    };
+    let estimate = match simulated {
         Simulation::Gas(estimate) => estimate,
         Simulation::Reverts(revert) => {
             return reverted(engine, network, &due.op, &due.step, &trial.call, revert).await;
@@ -314,33 +329,34 @@ async fn reverted(
     call: &Call,
     revert: Revert,
 ) -> Result<Outcome, Failure> {
-    if revert.is_already_executed() {
-        return adopt(engine, network, op, step).await;
+    if !revert.is_already_executed() {
+        let mut tx = engine.db.read().await?;
+        if let Some(reason) = engine.kind(op).waits_for(&mut tx, op, step).await? {
+            return Err(Failure::Blocked(reason.to_owned()));
+        }
+    } else if adopt(engine, network, op, step).await? {
+        return Ok(Outcome::Adopted);
     }
-    let mut tx = engine.db.read().await?;
-    if let Some(reason) = engine.kind(op).waits_for(&mut tx, op, step).await? {
-        return Err(Failure::Blocked(reason.to_owned()));
-    }
-    drop(tx);
-    // An endpoint that lags behind says nothing about the blocks that were followed. A revert is definite only on the newest of them.
+    // One endpoint alone ends no operation, and one that lags behind says nothing about the blocks that were followed: a revert is definite
+    // only on the newest of them.
     let at = At::Hash(followed(engine, network).await?.head_hash.0);
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let revert = match network.chain.simulate(call, at).await.map_err(fault)? {
-        Simulation::Reverts(revert) => revert,
-        Simulation::Gas(_) => {
-            return Err(Failure::Blocked(format!(
-                "heads_disagree: the call reverts on one block ({}), but not on the newest followed one; it is tried again",
-                revert.sentence
-            )));
-        }
+    let Some(Simulation::Reverts(revert)) = network.chain.agreed_simulation(call, at).await.map_err(fault)? else {
+        return Err(Failure::Blocked(format!(
+            "heads_disagree: an endpoint shows that the call reverts ({}), but not as many as must agree on the newest followed block; it is \
+             tried again",
+            revert.sentence
+        )));
     };
-    if revert.is_already_executed() {
-        return adopt(engine, network, op, step).await;
-    }
     // A step may have been executed meanwhile, by its own call or another one. Then no line of it is the cause of the revert.
     let kind = engine.kind(op);
-    if kind.is_traced(step) && kind.is_executed(&network.chain, op, step, at).await.map_err(fault)? {
-        return adopt(engine, network, op, step).await;
+    let is_executed = revert.is_already_executed()
+        || kind.is_traced(step) && kind.is_executed(&network.chain, op, step, at).await.map_err(fault)?;
+    if is_executed {
+        return match adopt(engine, network, op, step).await? {
+            true => Ok(Outcome::Adopted),
+            false => Err(replay_not_found()),
+        };
     }
     if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
         return Ok(Outcome::Split);
@@ -353,20 +369,24 @@ async fn reverted(
 }
 
 /// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and
-/// followed to finality.
-async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Outcome, Failure> {
+/// followed to finality. Returns whether it was found.
+async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool, Failure> {
     match execution::find(engine, network, op, step).await? {
         Executed::Ours(receipt) => {
             conclude::adopt(engine, op, step, &receipt).await?;
-            Ok(Outcome::Adopted)
+            Ok(true)
         }
         Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
-        // The node that answered the trial call is ahead of the one that searched the logs, so the search is repeated.
-        Executed::NotFound => Err(Failure::Retry(Problem {
-            stage: Stage::Preflight,
-            code: "replay_not_found".to_owned(),
-            message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
-            data: None,
-        })),
+        Executed::NotFound => Ok(false),
     }
+}
+
+/// The node that answered the trial call is ahead of the ones that searched the logs, so the search is repeated.
+fn replay_not_found() -> Failure {
+    Failure::Retry(Problem {
+        stage: Stage::Preflight,
+        code: "replay_not_found".to_owned(),
+        message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
+        data: None,
+    })
 }
