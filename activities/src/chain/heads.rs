@@ -91,13 +91,6 @@ impl Chain {
         Ok(votes.into_values().find(|(count, _)| *count >= needed).map(|(_, header)| header))
     }
 
-    /// Whether as many endpoints as the quorum requires show this block at its height.
-    pub async fn is_agreed(&self, number: u64, hash: B256) -> bool {
-        let endpoints = self.candidates();
-        let asked = join_all(endpoints.iter().map(|endpoint| self.header_of(endpoint, number))).await;
-        asked.into_iter().flatten().flatten().filter(|header| header.hash == hash).count() >= self.quorum()
-    }
-
     async fn heads_of(&self, endpoint: &Endpoint, with_final: bool) -> Result<Heads, Fault> {
         let full = |answer| self.body(answer);
         let (Body { block: latest, is_proved }, finalized) = self.newest(endpoint, true, with_final, &full).await?;

@@ -32,20 +32,27 @@ pub struct MissingEffect(pub String);
 pub struct Execution {
     /// The event of the execution.
     pub event: ChainLog,
+    /// The event that names the lost wallet, for another recovery with the same number.
+    recovered: Option<ChainLog>,
     /// The hash of the executed call.
     pub payload_hash: B256,
 }
 
 impl Execution {
     pub(crate) fn of(event: &ChainLog, payload_hash: B256) -> Self {
-        Self { event: event.clone(), payload_hash }
+        Self { event: event.clone(), recovered: None, payload_hash }
     }
 
-    /// Whether a receipt is that of this transaction, in the same block and with this event.
+    /// Whether a receipt is that of this transaction, in the same block and with these events.
     pub fn is_shown_by(&self, receipt: &Receipt) -> bool {
-        let ChainLog { address, topics, data, block_hash, tx_hash, .. } = &self.event;
-        let is_event = |log: &Log| log.address == *address && log.topics == *topics && log.data == *data;
-        receipt.tx_hash == *tx_hash && receipt.block_hash == *block_hash && receipt.logs.iter().any(is_event)
+        let has = |event: &ChainLog| {
+            let is_same =
+                |log: &Log| log.address == event.address && log.topics == event.topics && log.data == event.data;
+            receipt.tx_hash == event.tx_hash
+                && receipt.block_hash == event.block_hash
+                && receipt.logs.iter().any(is_same)
+        };
+        has(&self.event) && self.recovered.iter().all(has)
     }
 }
 
@@ -181,9 +188,10 @@ async fn other_recovery(
         topics: topics.iter().map(|topic| vec![*topic]).collect(),
     };
     let logs = chain.logs(&filter).await?;
-    let of_wallet = logs.iter().filter(|log| log.address == contract && log.topics.starts_with(&topics));
-    let transactions: Vec<B256> = of_wallet.map(|log| log.tx_hash).collect();
-    Ok(numbered.iter().find(|found| transactions.contains(&found.event.tx_hash)).cloned())
+    let of_wallet = |log: &&ChainLog| log.address == contract && log.topics.starts_with(&topics);
+    let recovered = |found: &Execution| logs.iter().filter(of_wallet).find(|log| log.tx_hash == found.event.tx_hash);
+    let other = numbered.iter().find_map(|found| Some((found, recovered(found)?)));
+    Ok(other.map(|(found, recovered)| Execution { recovered: Some(recovered.clone()), ..found.clone() }))
 }
 
 /// The operations that a contract executed. Some nodes ignore the filter, so each event is checked again.

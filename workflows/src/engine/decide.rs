@@ -247,7 +247,16 @@ async fn verdict(
             Executed::Other(hash) => {
                 return Ok(Some(Verdict::Undone(Outcome::Foreign, execution::op_id_conflict(step, hash))));
             }
+            Executed::Unproved(_) => return Ok(None),
             Executed::NotFound if reason.is_some() => return Ok(None),
+            // Without a reason, its log may be the only thing that is missing.
+            Executed::NotFound if engine.kind(op).is_traced(step) => {
+                match execution::is_executed(engine, network, op, step).await {
+                    Ok(false) => {}
+                    Ok(true) | Err(Error::Refused { .. }) => return Ok(None),
+                    Err(error) => return Err(error.into()),
+                }
+            }
             Executed::NotFound => {}
         }
     }

@@ -20,8 +20,10 @@ use crate::engine::{Engine, Network};
 pub enum Executed {
     /// The step's own call, with its receipt.
     Ours(Box<Receipt>),
-    /// Another call used the operation number.
+    /// Another call used the operation number, in a final block.
     Other(B256),
+    /// An endpoint shows this transaction, and no followed block proves it yet.
+    Unproved(B256),
     /// No execution was found.
     NotFound,
 }
@@ -35,58 +37,59 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     let since = first_block(engine, op).await?;
     let followed = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
     let Some(followed) = followed else { return Ok(Executed::NotFound) };
-    let (mut is_answered, mut failed) = (false, None);
+    let (mut found, mut failed) = (None, None);
     for endpoint in network.chain.alone() {
-        let found = match kind.find_execution(&endpoint, op, step, since, At::Hash(followed.head_hash.0)).await {
-            Ok(found) => found,
-            Err(Failure::Domain(error)) => return Err(error.into()),
-            Err(failure) => {
-                failed.get_or_insert(failure);
-                continue;
-            }
+        let shown = match kind.find_execution(&endpoint, op, step, since, At::Hash(followed.head_hash.0)).await {
+            Ok(None) => Ok(Executed::NotFound),
+            Ok(Some(shown)) => proved(engine, network, &followed, &endpoint, step, &shown).await,
+            Err(failure) => Err(failure),
         };
-        is_answered = true;
-        let Some(shown) = found else { continue };
-        match proved(engine, network, &followed, &endpoint, &shown).await? {
-            Some(receipt) if is_call_of(step, &shown) => return Ok(Executed::Ours(Box::new(receipt))),
-            Some(receipt) => return Ok(Executed::Other(receipt.tx_hash)),
-            None => {
-                let (operation, tx) = (&op.id, shown.event.tx_hash);
-                tracing::warn!(operation.id = %operation, tx.hash = %tx, "an endpoint shows an execution that no followed block proves");
-            }
+        match shown {
+            Ok(proved @ (Executed::Ours(_) | Executed::Other(_))) => return Ok(proved),
+            Ok(unproved @ Executed::Unproved(_)) => found = Some(unproved),
+            Ok(Executed::NotFound) => found = found.or(Some(Executed::NotFound)),
+            Err(Failure::Domain(error)) => return Err(error.into()),
+            Err(failure) => failed = failed.or(Some(failure)),
         }
     }
-    match failed {
-        Some(failure) if !is_answered => Err(failure),
-        _ => Ok(Executed::NotFound),
+    match (found, failed) {
+        (None, Some(failure)) => Err(failure),
+        (found, _) => Ok(found.unwrap_or(Executed::NotFound)),
     }
 }
 
-/// The receipt of an execution that an endpoint shows, if a block of the followed chain proves it.
+/// What an endpoint shows, if a block of the followed chain proves it. Where a chain can prove nothing, a second endpoint must show the same.
 async fn proved(
     engine: &Engine,
     network: &Network,
     followed: &Cursor,
     endpoint: &Chain,
+    step: &Step,
     shown: &Execution,
-) -> Result<Option<Receipt>, Failure> {
+) -> Result<Executed, Failure> {
+    let unproved = Executed::Unproved(shown.event.tx_hash);
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
     let receipt = endpoint.receipts(&[shown.event.tx_hash]).await.map_err(fault)?.pop().flatten();
-    let Some(receipt) = receipt.filter(|receipt| shown.is_shown_by(receipt)) else { return Ok(None) };
-    let (number, hash) = (receipt.block_number.cast_signed(), receipt.block_hash);
-    if !(0..=followed.head_number).contains(&number) {
-        return Ok(None);
+    let Some(receipt) = receipt.filter(|receipt| shown.is_shown_by(receipt)) else { return Ok(unproved) };
+    let number = receipt.block_number.cast_signed();
+    if number > followed.head_number {
+        return Ok(unproved);
     }
-    let known = chain::header(&mut engine.db.read().await?, followed.chain_id, number).await?;
-    let is_followed = match known {
-        Some(header) => header.hash.0 == hash,
-        None => network.chain.is_agreed(receipt.block_number, hash).await,
+    let known = chain::header(&mut engine.db.read().await?, followed.chain_id, number).await?.map(|h| h.hash.0);
+    let block = match known {
+        Some(hash) => Some(hash),
+        None => network.chain.agreed_header(receipt.block_number).await.map_err(fault)?.map(|header| header.hash),
     };
-    if !is_followed {
-        return Ok(None);
+    if block != Some(receipt.block_hash) {
+        return Ok(unproved);
     }
     let proved = network.chain.proved_receipt(&receipt).await.map_err(fault)?;
-    Ok(proved.filter(|proved| *proved == receipt))
+    Ok(match proved.filter(|proved| proved.block_number == receipt.block_number && shown.is_shown_by(proved)) {
+        Some(proved) if is_call_of(step, shown) => Executed::Ours(Box::new(proved)),
+        // Ours is taken back with its block. An operation that somebody else's call ended would stay so.
+        Some(proved) if number <= followed.final_number => Executed::Other(proved.tx_hash),
+        _ => unproved,
+    })
 }
 
 /// The first block in which an operation can have an effect.

@@ -188,6 +188,12 @@ async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     match execution::trace(engine, network, op, step).await? {
         Executed::Ours(receipt) => Ok(Some(receipt.tx_hash)),
         Executed::Other(hash) => Err(Error::refused(Code::InvalidState, execution::op_id_conflict(step, hash).message)),
+        Executed::Unproved(hash) => Err(Error::refused(
+            Code::ChainUnavailable,
+            format!(
+                "An endpoint shows that {hash} executed the operation, and no final block proves it yet. Try again later."
+            ),
+        )),
         Executed::NotFound if execution::is_executed(engine, network, op, step).await? => Err(Error::refused(
             Code::ChainUnavailable,
             "The operation is executed on the chain, but its transaction was not found. Try again later.",
