@@ -1,34 +1,37 @@
 //! Each endpoint by itself. For a question where one of them must not decide for the others.
 
 use super::{Chain, combined};
-use crate::fault::Fault;
+use crate::{fault::Fault, rpc::endpoint::Endpoint};
 
 impl Chain {
-    /// The chain as each endpoint alone shows it. Endpoints that rest after faults are left out if there are others.
+    /// The chain as each endpoint alone shows it, in the order in which to ask them. Endpoints that rest after faults are left out if there
+    /// are others.
     pub fn alone(&self) -> Vec<Self> {
-        let asked = self.candidates();
-        let each = self.endpoints().iter().enumerate();
-        let each = each.filter(|(_, endpoint)| asked.iter().any(|one| std::ptr::eq(*one, *endpoint)));
-        each.map(|(at, _)| Self { only: Some(at), ..self.clone() }).collect()
+        let place = |asked: &&Endpoint| self.endpoints.iter().position(|one| std::ptr::eq(one, *asked));
+        let places = self.candidates().iter().filter_map(place).collect::<Vec<_>>();
+        places.into_iter().map(|at| Self { only: Some(at), ..self.clone() }).collect()
     }
 
-    /// The answer that as many endpoints as the quorum requires give, each asked alone. None while they do not agree, and a fault where too
-    /// few of them answer.
+    /// The answer that as many endpoints as the quorum requires give, each asked alone. None while no answer has so many, and a fault where
+    /// no endpoint answers.
     pub async fn agreed<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         ask: impl Fn(Self) -> F,
         is_same: impl Fn(&T, &T) -> bool,
     ) -> Result<Option<T>, Fault> {
-        let (quorum, mut answers, mut faults) = (self.quorum(), Vec::new(), Vec::new());
+        let (quorum, mut votes, mut faults) = (self.quorum(), Vec::<(T, usize)>::new(), Vec::new());
         for endpoint in self.alone() {
             match ask(endpoint).await {
-                Ok(answer) if answers.iter().filter(|other| is_same(other, &answer)).count() + 1 == quorum => {
-                    return Ok(Some(answer));
-                }
-                Ok(answer) => answers.push(answer),
+                Ok(answer) => match votes.iter_mut().find(|(vote, _)| is_same(vote, &answer)) {
+                    Some((_, count)) => *count += 1,
+                    None => votes.push((answer, 1)),
+                },
                 Err(fault) => faults.push(fault),
             }
+            if let Some(agreed) = votes.iter().position(|(_, count)| *count >= quorum) {
+                return Ok(Some(votes.swap_remove(agreed).0));
+            }
         }
-        if answers.len() < quorum { Err(combined(faults)) } else { Ok(None) }
+        if votes.is_empty() { Err(combined(faults)) } else { Ok(None) }
     }
 }

@@ -51,11 +51,24 @@ pub enum Simulation {
 }
 
 impl Simulation {
-    /// Whether two nodes show the same. They may estimate different gas.
-    fn is_like(&self, other: &Self) -> bool {
+    /// Whether both succeed, or both revert and agree on whether the call is executed already.
+    pub fn ends_like(&self, other: &Self) -> bool {
         match (self, other) {
             (Simulation::Gas(_), Simulation::Gas(_)) => true,
-            (Simulation::Reverts(one), Simulation::Reverts(other)) => one.data == other.data,
+            (Simulation::Reverts(one), Simulation::Reverts(other)) => {
+                one.is_already_executed() == other.is_already_executed()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether two nodes show the same. They may estimate different gas, and some nodes leave out the data of a revert.
+    fn is_like(&self, other: &Self, gas_cap: u64) -> bool {
+        match (self, other) {
+            (Simulation::Gas(one), Simulation::Gas(other)) => (*one > gas_cap) == (*other > gas_cap),
+            (Simulation::Reverts(one), Simulation::Reverts(other)) => {
+                one.data == other.data || one.data.is_empty() || other.data.is_empty()
+            }
             _ => false,
         }
     }
@@ -162,9 +175,12 @@ impl Chain {
         }
     }
 
-    /// What as many endpoints as the quorum requires show of a call. None while they do not agree.
+    /// What as many endpoints as the quorum requires show of a call: that it reverts, that it succeeds with less gas than the cap, or with
+    /// more. None while they do not agree.
     pub async fn agreed_simulation(&self, call: &Call, at: At) -> Result<Option<Simulation>, Fault> {
-        self.agreed(|endpoint| async move { endpoint.simulate(call, at).await }, Simulation::is_like).await
+        let cap = self.config.gas_cap;
+        let simulate = |endpoint: Self| async move { endpoint.simulate(call, at).await };
+        self.agreed(simulate, |one, other| one.is_like(other, cap)).await
     }
 
     /// Runs a read-only call: its return data, or its revert.

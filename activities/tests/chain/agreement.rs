@@ -142,7 +142,12 @@ async fn a_simulation_is_what_the_quorum_shows() {
     assert_eq!(data(outvoted), "0xaa");
     assert_eq!(agreed(2, vec![gas("0x5"), reverts("0xaa")]).await.unwrap(), None);
     assert_eq!(agreed(2, vec![reverts("0xbb"), reverts("0xaa")]).await.unwrap(), None, "two different reverts");
-    assert!(agreed(2, vec![down(), reverts("0xaa")]).await.is_err(), "too few have answered");
+    assert_eq!(agreed(2, vec![down(), reverts("0xaa")]).await.unwrap(), None, "too few have answered");
+    assert!(agreed(2, vec![down(), down()]).await.is_err());
+    let without_data = shows(Err(json!({ "code": 3, "message": "execution reverted" })));
+    assert_eq!(data(agreed(2, vec![reverts("0xaa"), without_data]).await.unwrap()), "0xaa", "some nodes leave it out");
+    let absurd = agreed(2, vec![gas("0xffffffffff"), gas("0x5"), gas("0x6")]).await.unwrap();
+    assert!(matches!(absurd, Some(Simulation::Gas(5 | 6))), "{absurd:?}");
     assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");
 }
 

@@ -105,8 +105,8 @@ reasons! {
     ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
     BlockedReason "base_fee_above_cap" "The base fee is above the cap" [page];
     BlockedReason "heads_disagree" "Endpoints or blocks give different results" [
-        "One RPC endpoint shows that the call reverts or that the contract is missing. The others, or the newest followed block, do not show it. The endpoint may lag behind or be wrong.",
-        "Nothing. The operation is tried again automatically. If it waits for long, compare the endpoints.",
+        "One RPC endpoint shows a reason why the call cannot be made, and not as many as must agree show the same on the newest followed block. An endpoint may lag behind, be away or be wrong.",
+        "Nothing. The operation is tried again automatically. If it waits for long, look at the endpoints in `/readyz` and run `muniment doctor`.",
         "Nothing was signed."
     ];
     ErrorCode "replay_not_found" "The operation was executed, but its log was not found" [page];

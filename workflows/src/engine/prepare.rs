@@ -1,6 +1,7 @@
 //! Preparation: a trial call before anything is signed. A definite failure ends here and uses no nonce.
 
 use std::collections::HashMap;
+use std::ops::ControlFlow;
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
@@ -192,9 +193,7 @@ async fn with_lane(
                 format!("There is no contract at {target}. Check the chain and the address in the configuration.");
             Err(Failure::refuse(Stage::Preflight, "contract_missing", message, None))
         }
-        None => Err(Failure::Blocked(format!(
-            "heads_disagree: not all endpoints that must agree show a contract at {target}; it is tried again"
-        ))),
+        None => Err(disagreement(&format!("there is no contract at {target}"))),
     }
 }
 
@@ -221,21 +220,23 @@ async fn decide(
     simulated: Result<Simulation, Fault>,
 ) -> Result<Outcome, Failure> {
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let simulated = match simulated.map_err(fault)? {
-        // One endpoint does not outvote the others.
-        Simulation::Reverts(revert) if network.chain.quorum() > 1 => {
-            let agreed = network.chain.agreed_simulation(&trial.call, At::Latest).await.map_err(fault)?;
-            agreed.unwrap_or(Simulation::Reverts(revert))
+    let cap = network.chain.config.gas_cap;
+    let estimate = match simulated.map_err(fault)? {
+        Simulation::Gas(estimate) if estimate > cap && network.chain.quorum() > 1 => {
+            match network.chain.agreed_simulation(&trial.call, trial.at).await.map_err(fault)? {
+                Some(Simulation::Gas(agreed)) => agreed,
+                _ => return Err(disagreement(&format!("it would need {estimate} gas"))),
+            }
         }
-        simulated => simulated,
-    };
-    let estimate = match simulated {
         Simulation::Gas(estimate) => estimate,
         Simulation::Reverts(revert) => {
-            return reverted(engine, network, &due.op, &due.step, &trial.call, revert).await;
+            match reverted(engine, network, &due.op, &due.step, &trial.call, revert).await? {
+                ControlFlow::Continue(estimate) => estimate,
+                ControlFlow::Break(outcome) => return Ok(outcome),
+            }
         }
     };
-    let gas_limit = match gas::limit(estimate, network.chain.config.gas_cap) {
+    let gas_limit = match gas::limit(estimate, cap) {
         Ok(limit) => limit,
         Err(above) => return too_large(engine, due, above.to_string()).await,
     };
@@ -321,6 +322,7 @@ impl Lanes {
     }
 }
 
+/// Decides about a call that reverts for one endpoint. Continues with its gas, if the endpoint is outvoted.
 async fn reverted(
     engine: &Engine,
     network: &Network,
@@ -328,38 +330,49 @@ async fn reverted(
     step: &Step,
     call: &Call,
     revert: Revert,
-) -> Result<Outcome, Failure> {
-    if !revert.is_already_executed() {
+) -> Result<ControlFlow<Outcome, u64>, Failure> {
+    let kind = engine.kind(op);
+    if revert.is_already_executed() {
+        let found = execution::find(engine, network, op, step).await?;
+        if matches!(found, Executed::Ours(_) | Executed::Other(_)) {
+            return take_over(engine, op, step, found).await.map(ControlFlow::Break);
+        }
+    } else {
         let mut tx = engine.db.read().await?;
-        if let Some(reason) = engine.kind(op).waits_for(&mut tx, op, step).await? {
+        if let Some(reason) = kind.waits_for(&mut tx, op, step).await? {
             return Err(Failure::Blocked(reason.to_owned()));
         }
-    } else if adopt(engine, network, op, step).await? {
-        return Ok(Outcome::Adopted);
     }
     // One endpoint alone ends no operation, and one that lags behind says nothing about the blocks that were followed: a revert is definite
     // only on the newest of them.
     let at = At::Hash(followed(engine, network).await?.head_hash.0);
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let Some(Simulation::Reverts(revert)) = network.chain.agreed_simulation(call, at).await.map_err(fault)? else {
-        return Err(Failure::Blocked(format!(
-            "heads_disagree: an endpoint shows that the call reverts ({}), but not as many as must agree on the newest followed block; it is \
-             tried again",
-            revert.sentence
-        )));
+    let agreed = network.chain.agreed_simulation(call, at).await.map_err(fault)?;
+    let wait = || disagreement(&revert.sentence);
+    let (agreed, first) = (agreed.ok_or_else(wait)?, Simulation::Reverts(revert.clone()));
+    // If the endpoint contradicts the others on one block, they are right. Otherwise its own newest block is newer.
+    if !agreed.ends_like(&first) && !network.chain.simulate(call, at).await.map_err(fault)?.ends_like(&first) {
+        return Err(wait());
+    }
+    let revert = match agreed {
+        Simulation::Gas(gas) => return Ok(ControlFlow::Continue(gas)),
+        Simulation::Reverts(revert) => revert,
     };
     // A step may have been executed meanwhile, by its own call or another one. Then no line of it is the cause of the revert.
-    let kind = engine.kind(op);
-    let is_executed = revert.is_already_executed()
-        || kind.is_traced(step) && kind.is_executed(&network.chain, op, step, at).await.map_err(fault)?;
+    let is_executed = match revert.is_already_executed() {
+        false if kind.is_traced(step) => {
+            let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
+            let agreed = network.chain.agreed(ask, PartialEq::eq).await.map_err(fault)?;
+            agreed.ok_or_else(|| disagreement(&revert.sentence))?
+        }
+        is_executed => is_executed,
+    };
     if is_executed {
-        return match adopt(engine, network, op, step).await? {
-            true => Ok(Outcome::Adopted),
-            false => Err(replay_not_found()),
-        };
+        let found = execution::find(engine, network, op, step).await?;
+        return take_over(engine, op, step, found).await.map(ControlFlow::Break);
     }
-    if engine.kind(op).split_reverting(engine, network, op, step, call, &revert).await? {
-        return Ok(Outcome::Split);
+    if kind.split_reverting(engine, network, op, step, call, &revert).await? {
+        return Ok(ControlFlow::Break(Outcome::Split));
     }
     let data = Some(revert.data.to_string());
     if revert.is_outage_of_asset() {
@@ -368,25 +381,31 @@ async fn reverted(
     Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence, data))
 }
 
-/// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and
-/// followed to finality. Returns whether it was found.
-async fn adopt(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<bool, Failure> {
-    match execution::find(engine, network, op, step).await? {
-        Executed::Ours(receipt) => {
-            conclude::adopt(engine, op, step, &receipt).await?;
-            Ok(true)
-        }
-        Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
-        Executed::NotFound => Ok(false),
-    }
+/// The wait for endpoints that do not agree on why a call cannot be made.
+pub fn disagreement(why: &str) -> Failure {
+    Failure::Blocked(format!(
+        "heads_disagree: an endpoint refuses the call ({why}), but not as many as must agree on the newest followed block; it is tried again"
+    ))
 }
 
-/// The node that answered the trial call is ahead of the ones that searched the logs, so the search is repeated.
-fn replay_not_found() -> Failure {
-    Failure::Retry(Problem {
-        stage: Stage::Preflight,
-        code: "replay_not_found".to_owned(),
-        message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
-        data: None,
-    })
+/// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and
+/// followed to finality.
+async fn take_over(engine: &Engine, op: &Operation, step: &Step, found: Executed) -> Result<Outcome, Failure> {
+    match found {
+        Executed::Ours(receipt) => {
+            conclude::adopt(engine, op, step, &receipt).await?;
+            Ok(Outcome::Adopted)
+        }
+        Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
+        Executed::Unproved(tx_hash) => Err(Failure::Blocked(format!(
+            "heads_disagree: an endpoint shows that {tx_hash} executed the operation, and no followed block proves it yet; it is searched again"
+        ))),
+        // The log can come later than the state, or be deleted.
+        Executed::NotFound => Err(Failure::Retry(Problem {
+            stage: Stage::Preflight,
+            code: "replay_not_found".to_owned(),
+            message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
+            data: None,
+        })),
+    }
 }

@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use alloy_primitives::Address;
+use muniment_activities::chain::Chain;
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::payout::direct::{self, PayoutPage};
 use muniment_activities::revert::Revert;
@@ -20,6 +21,7 @@ use muniment_domain::{Error, Result, contract, lane, operation_item};
 
 use crate::engine::failure::Failure;
 use crate::engine::page;
+use crate::engine::prepare::disagreement;
 use crate::engine::queue;
 use crate::engine::{Engine, Network};
 use crate::payout;
@@ -75,7 +77,10 @@ async fn plan(
 ) -> Result<Option<Split>, Failure> {
     let Some(page) = splittable_page(op, step) else { return Ok(None) };
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let answers = token::frozen_among(&network.chain, step.target.0, &page.lines, At::Latest).await.map_err(fault)?;
+    let (token, lines) = (step.target.0, &page.lines);
+    let ask = |endpoint: Chain| async move { token::frozen_among(&endpoint, token, lines, At::Latest).await };
+    let answers = network.chain.agreed(ask, PartialEq::eq).await.map_err(fault)?;
+    let answers = answers.ok_or_else(|| disagreement("some payees are frozen"))?;
     let frozen = page.lines.iter().zip(answers).filter(|(_, frozen)| *frozen).map(|(line, _)| line.holder()).collect();
     let mut failing = FailingPayees { frozen, ..FailingPayees::default() };
     let mut last = revert.clone();

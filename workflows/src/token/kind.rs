@@ -4,9 +4,9 @@ use std::any::Any;
 
 use alloy_primitives::Address;
 use futures::future::{BoxFuture, FutureExt};
-use muniment_activities::chain::Chain;
 use muniment_activities::chain::receipt::Receipt;
 use muniment_activities::chain::simulate::{At, Call};
+use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::contract::operation::MissingEffect;
 use muniment_activities::fault::Fault;
 use muniment_activities::revert::Revert;
@@ -20,6 +20,7 @@ use muniment_domain::{Error, Result};
 use crate::engine::effect::{Effect, FinalEffect, Inclusion, Shown, payload, shown};
 use crate::engine::failure::Failure;
 use crate::engine::kind::OperationKind;
+use crate::engine::prepare::disagreement;
 use crate::engine::{Engine, Network};
 use crate::token::{deploy, mint, split};
 
@@ -102,13 +103,21 @@ async fn missing(
         return Ok(None);
     }
     let deployment: Deployment = payload(op, "deployment")?;
-    let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
-    if !network.has_code(token).await.map_err(fault)? {
-        return Ok(Some(MissingEffect(format!("there is no contract at {token}"))));
-    }
-    let (offering, symbol) = factory::identity(&network.chain, token).await.map_err(fault)?;
-    let agrees = offering == deployment.offering_id && symbol == deployment.symbol;
-    Ok((!agrees).then(|| MissingEffect(format!("{token} reports the symbol {symbol} and the offering {offering}"))))
+    let missing = |endpoint: Chain| {
+        let deployment = &deployment;
+        async move {
+            if endpoint.code(token, Tag::Latest).await?.is_empty() {
+                return Ok(Some(MissingEffect(format!("there is no contract at {token}"))));
+            }
+            let (offering, symbol) = factory::identity(&endpoint, token).await?;
+            let agrees = offering == deployment.offering_id && symbol == deployment.symbol;
+            Ok((!agrees)
+                .then(|| MissingEffect(format!("{token} reports the symbol {symbol} and the offering {offering}"))))
+        }
+    };
+    let agreed = network.chain.agreed(missing, PartialEq::eq).await;
+    let agreed = agreed.map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))?;
+    agreed.ok_or_else(|| disagreement(&format!("the contract at {token} is not the offering's")))
 }
 
 /// Mints one page of holders, or several in one operation.
