@@ -13,17 +13,17 @@ impl Chain {
     }
 
     /// The answer that as many endpoints as the quorum requires give, each asked alone. None while no answer has so many, and a fault where
-    /// no endpoint answers.
+    /// no endpoint answers. `joins` says whether an answer counts for an earlier one, and may complete that one.
     pub async fn agreed<T, F: Future<Output = Result<T, Fault>>>(
         &self,
         ask: impl Fn(Self) -> F,
-        is_same: impl Fn(&T, &T) -> bool,
+        joins: impl Fn(&mut T, &T) -> bool,
     ) -> Result<Option<T>, Fault> {
         let (quorum, mut votes, mut faults) = (self.quorum(), Vec::<(T, usize)>::new(), Vec::new());
         for endpoint in self.alone() {
             match ask(endpoint).await {
-                Ok(answer) => match votes.iter_mut().find(|(vote, _)| is_same(vote, &answer)) {
-                    Some((_, count)) => *count += 1,
+                Ok(answer) => match votes.iter_mut().position(|(vote, _)| joins(vote, &answer)) {
+                    Some(place) => votes[place].1 += 1,
                     None => votes.push((answer, 1)),
                 },
                 Err(fault) => faults.push(fault),

@@ -8,7 +8,7 @@ use serde_json::json;
 pub use super::chain_log::Log;
 use super::{chain_log::ChainLog, raw_receipt::RawReceipt};
 use crate::{
-    chain::{Chain, proof::has_receipts},
+    chain::{Chain, block::Block, proof::has_receipts},
     fault::Fault,
     rpc::{Answer, Request, endpoint::Endpoint, optional, required},
 };
@@ -163,10 +163,16 @@ impl Chain {
     /// neither is the case. An operation fails only on a receipt from here.
     pub async fn proved_receipt(&self, receipt: &Receipt) -> Result<Option<Receipt>, Fault> {
         let (number, hash) = (receipt.block_number, receipt.tx_hash);
-        let block = self.blocks(number, number).await?.pop().filter(|block| block.hash == receipt.block_hash);
-        let Some(block) = block.filter(|block| block.transactions.iter().any(|t| t.hash == hash)) else {
-            return Ok(None);
-        };
+        let is_of_receipt =
+            |block: &Block| block.hash == receipt.block_hash && block.transactions.iter().any(|t| t.hash == hash);
+        let mut block = self.blocks(number, number).await.ok().and_then(|mut read| read.pop()).filter(is_of_receipt);
+        for endpoint in self.alone() {
+            if block.is_none() {
+                block =
+                    endpoint.blocks(number, number).await.ok().and_then(|mut read| read.pop()).filter(is_of_receipt);
+            }
+        }
+        let Some(block) = block else { return Ok(None) };
         let transactions = block.transactions.iter().map(|t| t.hash).collect();
         let request = ReceiptRequest {
             block: block.hash,

@@ -62,13 +62,15 @@ impl Simulation {
         }
     }
 
-    /// Whether two nodes show the same. They may estimate different gas, and some nodes leave out the data of a revert.
-    fn is_like(&self, other: &Self, gas_cap: u64) -> bool {
-        match (self, other) {
+    /// Whether another node shows the same. It may estimate other gas, and some nodes leave out the data of a revert.
+    fn is_joined_by(&mut self, other: &Self, gas_cap: u64) -> bool {
+        match (&*self, other) {
             (Simulation::Gas(one), Simulation::Gas(other)) => (*one > gas_cap) == (*other > gas_cap),
-            (Simulation::Reverts(one), Simulation::Reverts(other)) => {
-                one.data == other.data || one.data.is_empty() || other.data.is_empty()
+            (Simulation::Reverts(one), Simulation::Reverts(more)) if one.data.is_empty() => {
+                *self = Simulation::Reverts(more.clone());
+                true
             }
+            (Simulation::Reverts(one), Simulation::Reverts(other)) => other.data.is_empty() || one.data == other.data,
             _ => false,
         }
     }
@@ -180,7 +182,7 @@ impl Chain {
     pub async fn agreed_simulation(&self, call: &Call, at: At) -> Result<Option<Simulation>, Fault> {
         let cap = self.config.gas_cap;
         let simulate = |endpoint: Self| async move { endpoint.simulate(call, at).await };
-        self.agreed(simulate, |one, other| one.is_like(other, cap)).await
+        self.agreed(simulate, |one, other| one.is_joined_by(other, cap)).await
     }
 
     /// Runs a read-only call: its return data, or its revert.

@@ -144,8 +144,12 @@ async fn a_simulation_is_what_the_quorum_shows() {
     assert_eq!(agreed(2, vec![reverts("0xbb"), reverts("0xaa")]).await.unwrap(), None, "two different reverts");
     assert_eq!(agreed(2, vec![down(), reverts("0xaa")]).await.unwrap(), None, "too few have answered");
     assert!(agreed(2, vec![down(), down()]).await.is_err());
-    let without_data = shows(Err(json!({ "code": 3, "message": "execution reverted" })));
-    assert_eq!(data(agreed(2, vec![reverts("0xaa"), without_data]).await.unwrap()), "0xaa", "some nodes leave it out");
+    let without_data = || shows(Err(json!({ "code": 3, "message": "execution reverted" })));
+    for nodes in [vec![reverts("0xaa"), without_data()], vec![without_data(), reverts("0xaa")]] {
+        assert_eq!(data(agreed(2, nodes).await.unwrap()), "0xaa", "some nodes leave it out");
+    }
+    let three = agreed(3, vec![without_data(), reverts("0xaa"), reverts("0xbb")]).await.unwrap();
+    assert_eq!(three, None, "one without data does not join two different reverts");
     let absurd = agreed(2, vec![gas("0xffffffffff"), gas("0x5"), gas("0x6")]).await.unwrap();
     assert!(matches!(absurd, Some(Simulation::Gas(5 | 6))), "{absurd:?}");
     assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");

@@ -105,7 +105,7 @@ reasons! {
     ErrorCode "above_gas_cap" "The call needs more gas than the cap" [page];
     BlockedReason "base_fee_above_cap" "The base fee is above the cap" [page];
     BlockedReason "heads_disagree" "Endpoints or blocks give different results" [
-        "One RPC endpoint shows a reason why the call cannot be made, and not as many as must agree show the same on the newest followed block. An endpoint may lag behind, be away or be wrong.",
+        "One RPC endpoint shows that the call reverts, that the contract is missing or that the operation was executed. Too few others show the same, or no block proves it yet. An endpoint may lag behind, be away or be wrong.",
         "Nothing. The operation is tried again automatically. If it waits for long, look at the endpoints in `/readyz` and run `muniment doctor`.",
         "Nothing was signed."
     ];

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{B256, Bytes};
 use futures::stream::{StreamExt, TryStreamExt, iter};
+use muniment_activities::chain::Chain;
 use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::fault::Fault;
@@ -20,6 +21,7 @@ use crate::engine::conclude::{self, Settled, Verdict};
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
 use crate::engine::known_events::{self, Known};
+use crate::engine::refusal;
 use crate::engine::verdicts::Damaged;
 use crate::engine::{Engine, Network};
 
@@ -235,7 +237,7 @@ async fn verdict(
         Err(fault) => return Err(Failure::of_fault(&fault, Stage::Tracking)),
     };
     // Without a reason it may be a replay as well.
-    if reason.as_ref().is_none_or(Revert::is_already_executed) {
+    if reason.as_ref().is_none_or(|reason| reason.is_already_executed() || reason.data.is_empty()) {
         match execution::find(engine, network, op, step).await? {
             Executed::Ours(done) => {
                 // Its own nonce is used: if this block is not final and vanishes, the step has no transaction any more.
@@ -245,25 +247,29 @@ async fn verdict(
                 return Ok(None);
             }
             Executed::Other(hash) => {
-                return Ok(Some(Verdict::Undone(Outcome::Foreign, execution::op_id_conflict(step, hash))));
+                return Ok(Some(Verdict::Undone(Outcome::Foreign, refusal::op_id_conflict(step, hash))));
             }
-            Executed::Unproved(_) => return Ok(None),
-            Executed::NotFound if reason.is_some() => return Ok(None),
-            // Without a reason, its log may be the only thing that is missing.
-            Executed::NotFound if engine.kind(op).is_traced(step) => {
-                match execution::is_executed(engine, network, op, step).await {
-                    Ok(false) => {}
-                    Ok(true) | Err(Error::Refused { .. }) => return Ok(None),
-                    Err(error) => return Err(error.into()),
-                }
+            _ if reason.as_ref().is_some_and(Revert::is_already_executed) => return Ok(None),
+            // Without a reason, the log of its execution can be all that is missing.
+            _ if engine.kind(op).is_traced(step) && is_executed(engine, network, op, step).await? != Some(false) => {
+                return Ok(None);
             }
-            Executed::NotFound => {}
+            Executed::Unproved(_) | Executed::NotFound => {}
         }
     }
     let message = reason.as_ref().map_or("The transaction reverted.".to_owned(), |r| r.sentence.clone());
     let data = reason.map(|r| r.data.to_string());
     let problem = Problem { stage: Stage::Execution, code: "reverted".to_owned(), message, data };
     Ok(Some(Verdict::Undone(Outcome::Reverted, problem)))
+}
+
+/// Whether as many endpoints as the quorum requires show that a step took effect, or that it did not, on the newest followed block.
+async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<bool>, Failure> {
+    let cursor = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
+    let (kind, at) = (engine.kind(op), cursor.map_or(At::Latest, |cursor| At::Hash(cursor.head_hash.0)));
+    let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
+    let agreed = network.chain.agreed(ask, |one, other| one == other).await;
+    agreed.map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))
 }
 
 async fn is_final(engine: &Engine, op: &Operation, block_number: u64) -> Result<bool> {

@@ -8,7 +8,7 @@ use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::contract::operation::{Execution, payload_hash};
 use muniment_activities::fault::Fault;
 use muniment_domain::chain::Chain as Cursor;
-use muniment_domain::operation::{Operation, Problem, Stage};
+use muniment_domain::operation::{Operation, Stage};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result, chain, offering};
 
@@ -22,7 +22,7 @@ pub enum Executed {
     Ours(Box<Receipt>),
     /// Another call used the operation number, in a final block.
     Other(B256),
-    /// An endpoint shows this transaction, and no followed block proves it yet.
+    /// An endpoint shows this transaction. No followed block proves it yet, or it is another call in a block that is not final.
     Unproved(B256),
     /// No execution was found.
     NotFound,
@@ -58,7 +58,8 @@ pub async fn find(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     }
 }
 
-/// What an endpoint shows, if a block of the followed chain proves it. Where a chain can prove nothing, a second endpoint must show the same.
+/// What an endpoint shows, if a block of the followed chain proves it. Where a chain can prove nothing, a second endpoint must show the same,
+/// or the only one again and again.
 async fn proved(
     engine: &Engine,
     network: &Network,
@@ -70,20 +71,22 @@ async fn proved(
     let unproved = Executed::Unproved(shown.event.tx_hash);
     let fault = |fault| Failure::of_fault(&fault, Stage::Tracking);
     let receipt = endpoint.receipts(&[shown.event.tx_hash]).await.map_err(fault)?.pop().flatten();
-    let Some(receipt) = receipt.filter(|receipt| shown.is_shown_by(receipt)) else { return Ok(unproved) };
+    let is_followed = |r: &Receipt| shown.is_shown_by(r) && r.block_number.cast_signed() <= followed.head_number;
+    let Some(receipt) = receipt.filter(is_followed) else { return Ok(unproved) };
     let number = receipt.block_number.cast_signed();
-    if number > followed.head_number {
-        return Ok(unproved);
-    }
-    let known = chain::header(&mut engine.db.read().await?, followed.chain_id, number).await?.map(|h| h.hash.0);
-    let block = match known {
-        Some(hash) => Some(hash),
-        None => network.chain.agreed_header(receipt.block_number).await.map_err(fault)?.map(|header| header.hash),
+    let block = match chain::header(&mut engine.db.read().await?, followed.chain_id, number).await? {
+        Some(header) => Some(header.hash.0),
+        // Its header was dropped.
+        None => {
+            let ask = |endpoint: Chain| async move { endpoint.header(number.cast_unsigned()).await };
+            let agreed = network.chain.agreed(ask, |one, other| one == other).await.map_err(fault)?;
+            agreed.flatten().map(|header| header.hash)
+        }
     };
     if block != Some(receipt.block_hash) {
         return Ok(unproved);
     }
-    let proved = network.chain.proved_receipt(&receipt).await.map_err(fault)?;
+    let proved = network.chain.proved_receipt(&receipt).await.unwrap_or_default();
     Ok(match proved.filter(|proved| proved.block_number == receipt.block_number && shown.is_shown_by(proved)) {
         Some(proved) if is_call_of(step, shown) => Executed::Ours(Box::new(proved)),
         // Ours is taken back with its block. An operation that somebody else's call ended would stay so.
@@ -203,6 +206,14 @@ pub fn unavailable(fault: &Fault) -> Error {
     unanswered(&fault.to_string())
 }
 
+/// The answer for a person while an execution is not proved.
+pub fn unproved(tx_hash: B256) -> Error {
+    let why = format!(
+        "An endpoint shows that {tx_hash} has the operation's number, and no final block proves it yet. Try again later."
+    );
+    Error::refused(Code::ChainUnavailable, why)
+}
+
 fn unanswered(why: &str) -> Error {
     Error::refused(Code::ChainUnavailable, format!("The chain is not available: {why}. Try again later."))
 }
@@ -214,20 +225,6 @@ pub fn answer<T>(asked: Result<T, Failure>) -> Result<T> {
         Failure::Blocked(why) => unanswered(&why),
         Failure::Retry(problem) | Failure::Refuse(problem) | Failure::Dead(problem) => unanswered(&problem.message),
     })
-}
-
-/// The problem of an operation number that a foreign call used. Only a person can solve it.
-pub fn op_id_conflict(step: &Step, tx_hash: B256) -> Problem {
-    Problem {
-        stage: Stage::Execution,
-        code: "op_id_conflict".to_owned(),
-        message: format!(
-            "The call of {} at {} was executed with another payload in {tx_hash}. Somebody else uses the platform's operation numbers.",
-            step.op_number.map_or_else(|| step.name.clone(), |number| format!("operation number {number}")),
-            step.target
-        ),
-        data: None,
-    }
 }
 
 #[cfg(test)]

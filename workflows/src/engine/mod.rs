@@ -36,6 +36,7 @@ pub mod queue_state;
 pub mod queue_tables;
 pub mod rebroadcast;
 pub mod record;
+pub mod refusal;
 mod room;
 pub mod send;
 pub mod start;

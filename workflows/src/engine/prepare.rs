@@ -11,19 +11,17 @@ use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationReque
 use muniment_activities::chain::{Chain, Tag};
 use muniment_activities::contract::registry::Roles;
 use muniment_activities::fault::Fault;
-use muniment_activities::revert::Revert;
 use muniment_domain::Error;
 use muniment_domain::chain::{self, Chain as Cursor};
 use muniment_domain::id::LaneId;
 use muniment_domain::lane::{Lane, Mode};
 use muniment_domain::lane_state;
-use muniment_domain::operation::{Operation, Problem, Stage, WAITS_FOR_LANE};
+use muniment_domain::operation::{Operation, Stage, WAITS_FOR_LANE};
 use muniment_domain::step::Step;
 
-use crate::engine::conclude;
-use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
 use crate::engine::known_gas::Estimate;
+use crate::engine::refusal::{self, disagreement};
 use crate::engine::{Engine, Network};
 
 /// A step that is ready to be signed.
@@ -186,7 +184,7 @@ async fn with_lane(
     let at = Tag::Number(followed.head_number.cast_unsigned());
     let target = due.step.target.0;
     let is_missing = |endpoint: Chain| async move { Ok(endpoint.code(target, at).await?.is_empty()) };
-    match network.chain.agreed(is_missing, PartialEq::eq).await.map_err(fault)? {
+    match network.chain.agreed(is_missing, |one, other| one == other).await.map_err(fault)? {
         Some(false) => Ok(lane),
         Some(true) => {
             let message =
@@ -198,7 +196,7 @@ async fn with_lane(
 }
 
 /// The follower's cursor. Only blocks up to it give a verdict against an operation.
-async fn followed(engine: &Engine, network: &Network) -> Result<Cursor, Failure> {
+pub async fn followed(engine: &Engine, network: &Network) -> Result<Cursor, Failure> {
     let mut tx = engine.db.read().await?;
     let cursor = chain::find(&mut tx, network.id()).await?;
     cursor.ok_or_else(|| Failure::Blocked("chain_unmet: this chain has not been contacted yet".to_owned()))
@@ -221,16 +219,15 @@ async fn decide(
 ) -> Result<Outcome, Failure> {
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
     let cap = network.chain.config.gas_cap;
-    let estimate = match simulated.map_err(fault)? {
-        Simulation::Gas(estimate) if estimate > cap && network.chain.quorum() > 1 => {
-            match network.chain.agreed_simulation(&trial.call, trial.at).await.map_err(fault)? {
-                Some(Simulation::Gas(agreed)) => agreed,
-                _ => return Err(disagreement(&format!("it would need {estimate} gas"))),
-            }
-        }
+    let mut simulated = simulated.map_err(fault)?;
+    if network.chain.quorum() > 1 && matches!(simulated, Simulation::Gas(estimate) if estimate > cap) {
+        let agreed = network.chain.agreed_simulation(&trial.call, trial.at).await.map_err(fault)?;
+        simulated = agreed.ok_or_else(|| disagreement("it needs more gas than the cap"))?;
+    }
+    let estimate = match simulated {
         Simulation::Gas(estimate) => estimate,
         Simulation::Reverts(revert) => {
-            match reverted(engine, network, &due.op, &due.step, &trial.call, revert).await? {
+            match refusal::reverted(engine, network, &due.op, &due.step, &trial.call, revert).await? {
                 ControlFlow::Continue(estimate) => estimate,
                 ControlFlow::Break(outcome) => return Ok(outcome),
             }
@@ -319,93 +316,5 @@ impl Lanes {
         *self.under_way.entry(chosen.id.clone()).or_default() += 1;
         memory.hold(&chosen.id);
         Ok(chosen)
-    }
-}
-
-/// Decides about a call that reverts for one endpoint. Continues with its gas, if the endpoint is outvoted.
-async fn reverted(
-    engine: &Engine,
-    network: &Network,
-    op: &Operation,
-    step: &Step,
-    call: &Call,
-    revert: Revert,
-) -> Result<ControlFlow<Outcome, u64>, Failure> {
-    let kind = engine.kind(op);
-    if revert.is_already_executed() {
-        let found = execution::find(engine, network, op, step).await?;
-        if matches!(found, Executed::Ours(_) | Executed::Other(_)) {
-            return take_over(engine, op, step, found).await.map(ControlFlow::Break);
-        }
-    } else {
-        let mut tx = engine.db.read().await?;
-        if let Some(reason) = kind.waits_for(&mut tx, op, step).await? {
-            return Err(Failure::Blocked(reason.to_owned()));
-        }
-    }
-    // One endpoint alone ends no operation, and one that lags behind says nothing about the blocks that were followed: a revert is definite
-    // only on the newest of them.
-    let at = At::Hash(followed(engine, network).await?.head_hash.0);
-    let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-    let agreed = network.chain.agreed_simulation(call, at).await.map_err(fault)?;
-    let wait = || disagreement(&revert.sentence);
-    let (agreed, first) = (agreed.ok_or_else(wait)?, Simulation::Reverts(revert.clone()));
-    // If the endpoint contradicts the others on one block, they are right. Otherwise its own newest block is newer.
-    if !agreed.ends_like(&first) && !network.chain.simulate(call, at).await.map_err(fault)?.ends_like(&first) {
-        return Err(wait());
-    }
-    let revert = match agreed {
-        Simulation::Gas(gas) => return Ok(ControlFlow::Continue(gas)),
-        Simulation::Reverts(revert) => revert,
-    };
-    // A step may have been executed meanwhile, by its own call or another one. Then no line of it is the cause of the revert.
-    let is_executed = match revert.is_already_executed() {
-        false if kind.is_traced(step) => {
-            let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
-            let agreed = network.chain.agreed(ask, PartialEq::eq).await.map_err(fault)?;
-            agreed.ok_or_else(|| disagreement(&revert.sentence))?
-        }
-        is_executed => is_executed,
-    };
-    if is_executed {
-        let found = execution::find(engine, network, op, step).await?;
-        return take_over(engine, op, step, found).await.map(ControlFlow::Break);
-    }
-    if kind.split_reverting(engine, network, op, step, call, &revert).await? {
-        return Ok(ControlFlow::Break(Outcome::Split));
-    }
-    let data = Some(revert.data.to_string());
-    if revert.is_outage_of_asset() {
-        return Err(Failure::refuse(Stage::Preflight, "asset_unavailable", revert.sentence, data));
-    }
-    Err(Failure::refuse(Stage::Preflight, "reverts", revert.sentence, data))
-}
-
-/// The wait for endpoints that do not agree on why a call cannot be made.
-pub fn disagreement(why: &str) -> Failure {
-    Failure::Blocked(format!(
-        "heads_disagree: an endpoint refuses the call ({why}), but not as many as must agree on the newest followed block; it is tried again"
-    ))
-}
-
-/// Handles an operation number that is already executed on the chain. If the payload is the operation's own, its transaction is adopted and
-/// followed to finality.
-async fn take_over(engine: &Engine, op: &Operation, step: &Step, found: Executed) -> Result<Outcome, Failure> {
-    match found {
-        Executed::Ours(receipt) => {
-            conclude::adopt(engine, op, step, &receipt).await?;
-            Ok(Outcome::Adopted)
-        }
-        Executed::Other(tx_hash) => Err(Failure::Dead(execution::op_id_conflict(step, tx_hash))),
-        Executed::Unproved(tx_hash) => Err(Failure::Blocked(format!(
-            "heads_disagree: an endpoint shows that {tx_hash} executed the operation, and no followed block proves it yet; it is searched again"
-        ))),
-        // The log can come later than the state, or be deleted.
-        Executed::NotFound => Err(Failure::Retry(Problem {
-            stage: Stage::Preflight,
-            code: "replay_not_found".to_owned(),
-            message: "the operation is executed on the chain, but its log was not found yet".to_owned(),
-            data: None,
-        })),
     }
 }

@@ -12,6 +12,7 @@ use muniment_domain::{Code, Error, Result, command, operation_item};
 
 use crate::engine::execution::{self, Executed};
 use crate::engine::queue;
+use crate::engine::refusal;
 use crate::engine::{Engine, Network};
 use crate::investor::kyc;
 use crate::operations;
@@ -187,13 +188,8 @@ async fn executed(engine: &Engine, network: &Network, op: &Operation, step: &Ste
     }
     match execution::trace(engine, network, op, step).await? {
         Executed::Ours(receipt) => Ok(Some(receipt.tx_hash)),
-        Executed::Other(hash) => Err(Error::refused(Code::InvalidState, execution::op_id_conflict(step, hash).message)),
-        Executed::Unproved(hash) => Err(Error::refused(
-            Code::ChainUnavailable,
-            format!(
-                "An endpoint shows that {hash} executed the operation, and no final block proves it yet. Try again later."
-            ),
-        )),
+        Executed::Other(hash) => Err(Error::refused(Code::InvalidState, refusal::op_id_conflict(step, hash).message)),
+        Executed::Unproved(hash) => Err(execution::unproved(hash)),
         Executed::NotFound if execution::is_executed(engine, network, op, step).await? => Err(Error::refused(
             Code::ChainUnavailable,
             "The operation is executed on the chain, but its transaction was not found. Try again later.",

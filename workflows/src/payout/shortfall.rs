@@ -36,7 +36,11 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
     if !matches!(op.kind, Kind::Payout | Kind::DistributorPayout) {
         return Ok(None);
     }
-    let Executed::Ours(receipt) = execution::trace(engine, network, op, step).await? else { return Ok(None) };
+    let receipt = match execution::trace(engine, network, op, step).await? {
+        Executed::Ours(receipt) => receipt,
+        Executed::Unproved(hash) => return Err(execution::unproved(hash)),
+        Executed::Other(_) | Executed::NotFound => return Ok(None),
+    };
     // An abandoned operation is never repeated, so the receipt needs as many agreeing endpoints as finality does.
     match network.chain.confirm_receipt(&receipt).await.map_err(|fault| execution::unavailable(&fault))? {
         Agreement::Agreed => {}

@@ -21,8 +21,8 @@ use muniment_domain::{Error, Result, contract, lane, operation_item};
 
 use crate::engine::failure::Failure;
 use crate::engine::page;
-use crate::engine::prepare::disagreement;
 use crate::engine::queue;
+use crate::engine::refusal::disagreement;
 use crate::engine::{Engine, Network};
 use crate::payout;
 use crate::requester::Requester;
@@ -79,7 +79,7 @@ async fn plan(
     let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
     let (token, lines) = (step.target.0, &page.lines);
     let ask = |endpoint: Chain| async move { token::frozen_among(&endpoint, token, lines, At::Latest).await };
-    let answers = network.chain.agreed(ask, PartialEq::eq).await.map_err(fault)?;
+    let answers = network.chain.agreed(ask, |one, other| one == other).await.map_err(fault)?;
     let answers = answers.ok_or_else(|| disagreement("some payees are frozen"))?;
     let frozen = page.lines.iter().zip(answers).filter(|(_, frozen)| *frozen).map(|(line, _)| line.holder()).collect();
     let mut failing = FailingPayees { frozen, ..FailingPayees::default() };
@@ -94,9 +94,11 @@ async fn plan(
         }
         if rest.lines.len() < page.lines.len() {
             let data = direct::pay(call.from, step.target.0, &rest).data;
-            match network.chain.simulate(&Call { data, ..call.clone() }, At::Latest).await.map_err(fault)? {
-                Simulation::Gas(_) => return Ok(Some(failing.split(&page, revert))),
-                Simulation::Reverts(next) => last = next,
+            let tried = Call { data, ..call.clone() };
+            match network.chain.agreed_simulation(&tried, At::Latest).await.map_err(fault)? {
+                Some(Simulation::Gas(_)) => return Ok(Some(failing.split(&page, revert))),
+                Some(Simulation::Reverts(next)) => last = next,
+                None => return Err(disagreement(&last.sentence)),
             }
         }
         // A part is not split again: its bad lines fail together with it.

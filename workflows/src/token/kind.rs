@@ -20,7 +20,7 @@ use muniment_domain::{Error, Result};
 use crate::engine::effect::{Effect, FinalEffect, Inclusion, Shown, payload, shown};
 use crate::engine::failure::Failure;
 use crate::engine::kind::OperationKind;
-use crate::engine::prepare::disagreement;
+use crate::engine::refusal::disagreement;
 use crate::engine::{Engine, Network};
 use crate::token::{deploy, mint, split};
 
@@ -115,9 +115,9 @@ async fn missing(
                 .then(|| MissingEffect(format!("{token} reports the symbol {symbol} and the offering {offering}"))))
         }
     };
-    let agreed = network.chain.agreed(missing, PartialEq::eq).await;
+    let agreed = network.chain.agreed(missing, |one, other| one == other).await;
     let agreed = agreed.map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))?;
-    agreed.ok_or_else(|| disagreement(&format!("the contract at {token} is not the offering's")))
+    agreed.ok_or_else(|| disagreement(&format!("the contract at {token} is missing or not the offering's")))
 }
 
 /// Mints one page of holders, or several in one operation.

@@ -23,6 +23,7 @@ use crate::engine::effect;
 use crate::engine::failure::Failure;
 use crate::engine::page;
 use crate::engine::queue;
+use crate::engine::refusal::disagreement;
 use crate::engine::{Engine, Network};
 
 /// A planned split of a page.
@@ -75,9 +76,10 @@ async fn plan(
         let smaller = MintPage { lines: good.clone(), ..page.clone() };
         let tried = Call { data: token::mint_page(call.from, step.target.0, &smaller).data, ..call.clone() };
         let fault = |fault| Failure::of_fault(&fault, Stage::Preflight);
-        match network.chain.simulate(&tried, At::Latest).await.map_err(fault)? {
-            Simulation::Gas(_) => return Ok(Some(Split { page, good, bad, why: revert.sentence.clone() })),
-            Simulation::Reverts(next) => last = next,
+        match network.chain.agreed_simulation(&tried, At::Latest).await.map_err(fault)? {
+            Some(Simulation::Gas(_)) => return Ok(Some(Split { page, good, bad, why: revert.sentence.clone() })),
+            Some(Simulation::Reverts(next)) => last = next,
+            None => return Err(disagreement(&last.sentence)),
         }
     }
     Ok(None)
