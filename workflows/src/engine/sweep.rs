@@ -24,7 +24,7 @@ const PROBES_OF_A_CAUSE: i64 = 8;
 /// Operations that one commit wakes.
 const WAKES_PER_PASS: i64 = 500;
 /// Audit entries that one commit chains.
-const SEALS_PER_PASS: i64 = 500;
+const SEALS_PER_PASS: i64 = 1_000;
 /// Operations that a starting process wakes at once. The sweep wakes the rest.
 const WAKES_AT_START: i64 = 5000;
 

@@ -26,7 +26,7 @@ const SETTLE: Duration = Duration::from_secs(1);
 /// The pause after a turn of the settling while operations wait for room in the lanes: more verdicts share the next commit.
 const GATHER_FINAL: Duration = Duration::from_millis(200);
 /// The limit of audit pages that one turn of the sweep seals.
-const SEAL_PASSES: usize = 20;
+const SEAL_PASSES: usize = 10;
 const PRUNE: Duration = Duration::from_secs(3600);
 
 /// Runs the loop of one chain until the process stops. Following and settling run side by side, so that neither waits for the other's
