@@ -13,10 +13,10 @@ const OPERATIONS: usize = 25;
 const STATE: &[&str] = &["eth_getBlockByNumber", "eth_blockNumber", "eth_call", "eth_estimateGas", "eth_getCode"];
 
 /// A platform with a token, and a proxy that tells lies before its only endpoint, or before the first of two or three.
-struct Liar {
-    site: Installation,
-    proxy: FaultProxy,
-    server: Server,
+pub struct Liar {
+    pub site: Installation,
+    pub proxy: FaultProxy,
+    pub server: Server,
     _honest: FaultProxy,
 }
 
@@ -40,7 +40,7 @@ impl Liar {
     }
 
     /// The same, with a deployed token.
-    async fn with_token(endpoints: usize, quorum: usize) -> Self {
+    pub async fn with_token(endpoints: usize, quorum: usize) -> Self {
         let liar = Self::start(endpoints, quorum, Mining::Quick).await;
         liar.server.deploy("deploy", &liar.site.offerings[0]).await;
         liar.site.settled().await;
@@ -48,7 +48,7 @@ impl Liar {
     }
 
     /// Freezes and unfreezes while the lie is told. Everything is confirmed.
-    async fn all_confirmed_under(&self, rule: Rule) {
+    pub async fn all_confirmed_under(&self, rule: Rule) {
         let rule = self.proxy.add(rule);
         for number in 0..OPERATIONS {
             let answer = self.site.freeze(&self.server, &format!("freeze-{number}"), number).await;
@@ -90,30 +90,6 @@ under! {
     an_absurd_head_is_not_believed: 1, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.3);
     an_absurd_head_is_not_believed_beside_another: 2, 1, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
     an_absurd_head_does_not_make_a_quorum: 2, 2, Rule::new(Fault::AbsurdHead(1_000_000)).chance(0.5);
-    a_call_that_reverts_for_one_of_three_is_made: 3, 2, reverts();
-    a_contract_that_one_of_three_denies_is_called: 3, 2, Rule::new(Fault::NoCode);
-}
-
-fn reverts() -> Rule {
-    Rule::new(Fault::Error(3, "execution reverted: not today".into())).on(&["eth_call", "eth_estimateGas"])
-}
-
-/// Two endpoints must agree, and one of them lies: the operation waits, and goes on when they agree.
-#[tokio::test(flavor = "multi_thread")]
-async fn what_one_of_two_refuses_waits_for_the_other() {
-    let liar = Liar::with_token(2, 2).await;
-    // The process has called the factory alone so far, and does not know yet that the token is a contract.
-    for (number, lie) in [Rule::new(Fault::NoCode), reverts()].into_iter().enumerate() {
-        liar.proxy.add(lie);
-        let answer = liar.site.freeze(&liar.server, &format!("freeze-{number}"), number).await;
-        assert_eq!(answer.status, 202, "{answer:?}");
-        let waits = "operations where blocked_reason like 'heads_disagree:%'";
-        liar.site.until("it waits", async || liar.site.count(waits).await == 1).await;
-        liar.proxy.heal();
-        liar.site.settled().await;
-    }
-    assert_eq!(liar.site.statuses().await, [["confirmed", "3"]]);
-    assert_eq!(liar.site.count("operations where faults > 0").await, 0);
 }
 
 /// The receipts of two freezes in one block change their transactions.

@@ -87,6 +87,7 @@ mod offering_terms;
 mod old_rows;
 mod operations;
 mod operator;
+mod outvoted_node;
 mod page_split;
 mod parked;
 mod pause;
