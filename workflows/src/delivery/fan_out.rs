@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 pub async fn run(courier: &Courier, lanes: &Lanes, stop: &CancellationToken) {
     let mut announced = courier.db.event_signal();
     let mut held: Option<Instant> = None;
+    // One process has SQLite for itself.
+    let look = if courier.db.is_shared() { LOOK } else { PAUSE };
     while !stop.is_cancelled() {
         announced.mark_unchanged();
         let pause = match turn(courier, lanes, &mut held).await {
@@ -35,7 +37,7 @@ pub async fn run(courier: &Courier, lanes: &Lanes, stop: &CancellationToken) {
                 tokio::select! {
                     () = stop.cancelled() => {}
                     _ = announced.changed() => {}
-                    () = sleep(LOOK) => {}
+                    () = sleep(look) => {}
                 }
                 continue;
             }
@@ -52,7 +54,6 @@ pub async fn run(courier: &Courier, lanes: &Lanes, stop: &CancellationToken) {
 
 /// One page, if this process holds the lease. Returns the number of events.
 async fn turn(courier: &Courier, lanes: &Lanes, held: &mut Option<Instant>) -> Result<Option<usize>> {
-    // One process has SQLite for itself.
     if courier.db.is_shared() && held.is_none_or(|at| at.elapsed() >= RENEW) {
         *held = courier.holder.acquire(&courier.db, "fan_out").await?.then(Instant::now);
         if held.is_none() {
