@@ -74,7 +74,8 @@ async fn proved(
     let is_followed = |r: &Receipt| shown.is_shown_by(r) && r.block_number.cast_signed() <= followed.head_number;
     let Some(receipt) = receipt.filter(is_followed) else { return Ok(unproved) };
     let number = receipt.block_number.cast_signed();
-    let block = match chain::header(&mut engine.db.read().await?, followed.chain_id, number).await? {
+    let known = chain::header(&mut engine.db.read().await?, followed.chain_id, number).await?;
+    let block = match known {
         Some(header) => Some(header.hash.0),
         // Its header was dropped.
         None => {
@@ -86,7 +87,7 @@ async fn proved(
     if block != Some(receipt.block_hash) {
         return Ok(unproved);
     }
-    let proved = network.chain.proved_receipt(&receipt).await.unwrap_or_default();
+    let proved = network.chain.proved_receipt(&receipt).await.map_err(fault)?;
     Ok(match proved.filter(|proved| proved.block_number == receipt.block_number && shown.is_shown_by(proved)) {
         Some(proved) if is_call_of(step, shown) => Executed::Ours(Box::new(proved)),
         // Ours is taken back with its block. An operation that somebody else's call ended would stay so.
@@ -208,9 +209,7 @@ pub fn unavailable(fault: &Fault) -> Error {
 
 /// The answer for a person while an execution is not proved.
 pub fn unproved(tx_hash: B256) -> Error {
-    let why = format!(
-        "An endpoint shows that {tx_hash} has the operation's number, and no final block proves it yet. Try again later."
-    );
+    let why = format!("{tx_hash} has the operation's number, and no final block proves it yet. Try again later.");
     Error::refused(Code::ChainUnavailable, why)
 }
 
