@@ -1,5 +1,6 @@
 //! Receipts: read by block or by hash, checked against the request, and confirmed by several endpoints.
 use std::collections::BTreeMap;
+use std::iter::once;
 
 use alloy::primitives::{Address, B256};
 use serde::{Deserialize, Serialize};
@@ -165,11 +166,11 @@ impl Chain {
         let (number, hash) = (receipt.block_number, receipt.tx_hash);
         let is_of_receipt =
             |block: &Block| block.hash == receipt.block_hash && block.transactions.iter().any(|t| t.hash == hash);
-        let mut block = self.blocks(number, number).await.ok().and_then(|mut read| read.pop()).filter(is_of_receipt);
-        for endpoint in self.alone() {
-            if block.is_none() {
-                block =
-                    endpoint.blocks(number, number).await.ok().and_then(|mut read| read.pop()).filter(is_of_receipt);
+        let mut block = None;
+        for asked in once(self.clone()).chain(self.alone()) {
+            block = asked.blocks(number, number).await.ok().and_then(|mut read| read.pop()).filter(is_of_receipt);
+            if block.is_some() {
+                break;
             }
         }
         let Some(block) = block else { return Ok(None) };
