@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use alloy_primitives::{B256, Bytes};
 use futures::stream::{StreamExt, TryStreamExt, iter};
-use muniment_activities::chain::Chain;
 use muniment_activities::chain::receipt::{Agreement, Receipt};
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::fault::Fault;
@@ -20,7 +19,9 @@ use tokio::sync::Mutex;
 use crate::engine::conclude::{self, Settled, Verdict};
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
+use crate::engine::kind::agreed_execution;
 use crate::engine::known_events::{self, Known};
+use crate::engine::prepare::followed;
 use crate::engine::refusal;
 use crate::engine::verdicts::Damaged;
 use crate::engine::{Engine, Network};
@@ -265,10 +266,8 @@ async fn verdict(
 
 /// Whether as many endpoints as the quorum requires show that a step took effect, or that it did not, on the newest followed block.
 async fn is_executed(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<bool>, Failure> {
-    let cursor = chain::find(&mut engine.db.read().await?, op.chain_id).await?;
-    let (kind, at) = (engine.kind(op), cursor.map_or(At::Latest, |cursor| At::Hash(cursor.head_hash.0)));
-    let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
-    let agreed = network.chain.agreed(ask, |one, other| one == other).await;
+    let at = At::Hash(followed(engine, network).await?.head_hash.0);
+    let agreed = agreed_execution(engine.kind(op), &network.chain, op, step, at).await;
     agreed.map_err(|fault| Failure::of_fault(&fault, Stage::Tracking))
 }
 

@@ -120,3 +120,15 @@ pub trait OperationKind: Send + Sync {
         ready(Ok(())).boxed()
     }
 }
+
+/// Whether a step took effect, as many endpoints as the quorum requires show at this block. None while they do not agree.
+pub async fn agreed_execution(
+    kind: &dyn OperationKind,
+    chain: &Chain,
+    op: &Operation,
+    step: &Step,
+    at: At,
+) -> Result<Option<bool>, Fault> {
+    let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
+    chain.agreed(ask, |one, other| one == other).await
+}

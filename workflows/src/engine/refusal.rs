@@ -3,7 +3,6 @@
 use std::ops::ControlFlow;
 
 use alloy_primitives::B256;
-use muniment_activities::chain::Chain;
 use muniment_activities::chain::simulate::{At, Call, Simulation};
 use muniment_activities::revert::Revert;
 use muniment_domain::operation::{Operation, Problem, Stage};
@@ -12,6 +11,7 @@ use muniment_domain::step::Step;
 use crate::engine::conclude;
 use crate::engine::execution::{self, Executed};
 use crate::engine::failure::Failure;
+use crate::engine::kind::agreed_execution;
 use crate::engine::prepare::{Outcome, followed};
 use crate::engine::{Engine, Network};
 
@@ -53,8 +53,7 @@ pub async fn reverted(
     // A step may have been executed meanwhile, by its own call or another one. Then no line of it is the cause of the revert.
     let is_executed = match revert.is_already_executed() {
         false if kind.is_traced(step) => {
-            let ask = |endpoint: Chain| async move { kind.is_executed(&endpoint, op, step, at).await };
-            let agreed = network.chain.agreed(ask, |one, other| one == other).await.map_err(fault)?;
+            let agreed = agreed_execution(kind, &network.chain, op, step, at).await.map_err(fault)?;
             agreed.ok_or_else(|| disagreement(&revert.sentence))?
         }
         is_executed => is_executed,
