@@ -1,4 +1,4 @@
-//! An endpoint that refuses what the others allow: no operation fails by it.
+//! An endpoint that refuses what the others allow, or estimates too little gas: no operation fails by it.
 
 use world::{Fault, Rule};
 
@@ -17,6 +17,14 @@ fn denies_contracts() -> Rule {
 async fn what_one_of_three_refuses_is_signed() {
     for lie in [reverts(), denies_contracts()] {
         Liar::with_token(3, 2).await.all_confirmed_under(lie).await;
+    }
+}
+
+/// A transaction with the gas of such an estimate would run out of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn more_gas_than_one_estimates_is_paid_for() {
+    for endpoints in [2, 3] {
+        Liar::with_token(endpoints, 2).await.all_confirmed_under(Rule::new(Fault::HalfGas)).await;
     }
 }
 

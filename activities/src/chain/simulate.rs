@@ -62,10 +62,13 @@ impl Simulation {
         }
     }
 
-    /// Whether another node shows the same. It may estimate other gas, and some nodes leave out the data of a revert.
+    /// Whether another node shows the same. It may estimate other gas, of which the most is kept, and some nodes leave out the data of a revert.
     fn is_joined_by(&mut self, other: &Self, gas_cap: u64) -> bool {
         match (&*self, other) {
-            (Simulation::Gas(one), Simulation::Gas(other)) => (*one > gas_cap) == (*other > gas_cap),
+            (Simulation::Gas(one), Simulation::Gas(other)) if (*one > gas_cap) == (*other > gas_cap) => {
+                *self = Simulation::Gas(*one.max(other));
+                true
+            }
             (Simulation::Reverts(one), Simulation::Reverts(more)) if one.data.is_empty() => {
                 *self = Simulation::Reverts(more.clone());
                 true
@@ -175,6 +178,23 @@ impl Chain {
                 .await
             }
         }
+    }
+
+    /// The most gas that as many endpoints as the quorum requires estimate for a call, and this first estimate. Those that give no estimate
+    /// are passed over.
+    pub async fn most_gas(&self, call: &Call, at: At, first: u64) -> u64 {
+        let (mut most, mut estimates) = (first, 0);
+        if self.quorum() > 1 {
+            for endpoint in self.alone() {
+                if let Ok(Simulation::Gas(gas)) = endpoint.simulate(call, at).await {
+                    (most, estimates) = (most.max(gas), estimates + 1);
+                }
+                if estimates >= self.quorum() {
+                    break;
+                }
+            }
+        }
+        most
     }
 
     /// What as many endpoints as the quorum requires show of a call: that it reverts, that it succeeds with less gas than the cap, or with

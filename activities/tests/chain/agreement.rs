@@ -137,7 +137,7 @@ async fn a_simulation_is_what_the_quorum_shows() {
         other => format!("{other:?}"),
     };
     let outvoted = agreed(2, vec![reverts("0xaa"), gas("0x5"), gas("0x6")]).await.unwrap();
-    assert!(matches!(outvoted, Some(Simulation::Gas(5 | 6))), "{outvoted:?}");
+    assert_eq!(outvoted, Some(Simulation::Gas(6)), "the most of those that agree");
     let outvoted = agreed(2, vec![gas("0x5"), reverts("0xaa"), reverts("0xaa")]).await.unwrap();
     assert_eq!(data(outvoted), "0xaa");
     assert_eq!(agreed(2, vec![gas("0x5"), reverts("0xaa")]).await.unwrap(), None);
@@ -151,8 +151,26 @@ async fn a_simulation_is_what_the_quorum_shows() {
     let three = agreed(3, vec![without_data(), reverts("0xaa"), reverts("0xbb")]).await.unwrap();
     assert_eq!(three, None, "one without data does not join two different reverts");
     let absurd = agreed(2, vec![gas("0xffffffffff"), gas("0x5"), gas("0x6")]).await.unwrap();
-    assert!(matches!(absurd, Some(Simulation::Gas(5 | 6))), "{absurd:?}");
+    assert_eq!(absurd, Some(Simulation::Gas(6)), "more than the cap is another answer");
     assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");
+}
+
+#[tokio::test]
+async fn the_gas_of_a_call_is_the_most_that_the_quorum_estimates() {
+    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
+    let estimates = |gas: &'static str| {
+        Arc::new(FakeNode::lying(move |method, _| (method == "eth_estimateGas").then(|| Ok(json!(gas)))))
+    };
+    let silent = estimates("0x1");
+    *silent.is_down.lock().unwrap() = Some("down".into());
+    let most = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
+        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
+        chain.most_gas(&call, At::Latest, 3).await
+    };
+    assert_eq!(most(2, vec![estimates("0x3"), estimates("0x6"), estimates("0xffff")]).await, 6, "two are asked");
+    assert_eq!(most(2, vec![estimates("0x2"), silent.clone(), estimates("0x6")]).await, 6);
+    assert_eq!(most(2, vec![silent]).await, 3, "there is no other estimate");
+    assert_eq!(most(1, vec![estimates("0x2"), estimates("0x6")]).await, 3, "one is enough");
 }
 
 #[tokio::test]

@@ -51,6 +51,8 @@ pub enum Fault {
     OtherData,
     /// No contract at any address.
     NoCode,
+    /// Estimates of half the gas.
+    HalfGas,
     /// An HTTP status, such as 429 or 500, instead of an answer.
     Status(u16),
     /// A body that is no JSON.
@@ -93,6 +95,7 @@ impl Fault {
             Self::NothingFound => "nothing_found",
             Self::OtherData => "other_data",
             Self::NoCode => "no_code",
+            Self::HalfGas => "half_gas",
             Self::Status(_) => "status",
             Self::Garbage => "garbage",
             Self::Error(..) => "error",
@@ -108,6 +111,7 @@ impl Fault {
             Self::ReceiptLeftOut | Self::ExchangedHashes => &["eth_getBlockReceipts"],
             Self::NothingFound | Self::OtherData => &["eth_getLogs"],
             Self::NoCode => &["eth_getCode"],
+            Self::HalfGas => &["eth_estimateGas"],
             Self::AbsurdHead(_) => &["eth_blockNumber", "eth_getBlockByNumber"],
             Self::EarlyFinality | Self::BodyLeftOut | Self::OtherSender(_) => &["eth_getBlockByNumber"],
             Self::StaleNonce(_) | Self::AbsurdNonce(_) => &["eth_getTransactionCount"],

@@ -41,6 +41,7 @@ pub(super) fn tell(fault: &Fault, method: &str, params: &Value, result: &mut Val
             log["data"] = json!(format!("{first}{}", data.get(4..).unwrap_or("")));
         }),
         Fault::NoCode => *result = json!("0x"),
+        Fault::HalfGas => number(result).into_iter().for_each(|gas| *result = quantity(gas / 2)),
         // Receipts above the block at which the node stopped are not there.
         Fault::StandStill(height) if number(&result["blockNumber"]).is_some_and(|at| at > *height) => {
             *result = Value::Null;

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 
 use alloy_primitives::{Address, Bytes};
 use chrono::{DateTime, Utc};
+use futures::future::join_all;
 use muniment_activities::chain::fees::Fees;
 use muniment_activities::chain::gas;
 use muniment_activities::chain::simulate::{At, Call, Simulation, SimulationRequest};
@@ -152,19 +153,31 @@ async fn try_all(
     }
     let trials: Vec<SimulationRequest> = ready.iter().map(|(due, lane)| trial(network, due, lane)).collect();
     let simulated = network.chain.simulate_all(&trials).await;
-    for (trial, simulated) in trials.iter().zip(&simulated) {
-        if let (Some(target), Ok(Simulation::Gas(estimate))) = (trial.call.to, simulated)
-            && trial.known_gas != Some(*estimate)
-        {
-            network.gas.learn(target, &trial.call.data, *estimate, network.chain.config.gas_cap);
-        }
-    }
+    let learnt = trials.iter().zip(simulated).map(|(trial, simulated)| learn_gas(network, trial, simulated));
+    let simulated = join_all(learnt).await;
     // Before the decisions, which can take many calls: other moves wait for the estimates.
     drop(estimates);
     for (((due, lane), trial), simulated) in ready.into_iter().zip(&trials).zip(simulated) {
         let outcome = decide(engine, network, &due, lane, trial, simulated).await;
         tried.push((due.op, outcome));
     }
+}
+
+/// Remembers the gas of a call that was estimated. One endpoint alone could estimate so little that the transaction runs out of gas.
+async fn learn_gas(
+    network: &Network,
+    trial: &SimulationRequest,
+    simulated: Result<Simulation, Fault>,
+) -> Result<Simulation, Fault> {
+    let Ok(Simulation::Gas(first)) = simulated else { return simulated };
+    if trial.known_gas == Some(first) {
+        return simulated;
+    }
+    let gas = network.chain.most_gas(&trial.call, trial.at, first).await;
+    if let Some(target) = trial.call.to {
+        network.gas.learn(target, &trial.call.data, gas, network.chain.config.gas_cap);
+    }
+    Ok(Simulation::Gas(gas))
 }
 
 async fn with_lane(
