@@ -104,13 +104,13 @@ impl SimulationRequest {
         match (self.at, self.known_gas) {
             (At::Latest, None) => vec![estimate],
             // One execution, where an estimate needs many.
-            (At::Latest, Some(gas)) => {
+            (_, Some(gas)) => {
                 let mut call = self.call.request("eth_call", self.at);
                 call.params[0]["gas"] = json!(U64::from(gas));
                 vec![call]
             }
             // A node that does not know the hash estimates on another block; `eth_call` returns an error instead.
-            (At::Hash(_), _) => vec![self.call.request("eth_call", self.at), estimate],
+            (At::Hash(_), None) => vec![self.call.request("eth_call", self.at), estimate],
         }
     }
 
@@ -120,11 +120,11 @@ impl SimulationRequest {
         match (self.at, self.known_gas) {
             (At::Latest, None) => Some(gas(Some(next()))),
             // The call ran with this gas as its limit, so a success means that it is enough.
-            (At::Latest, Some(enough)) => match outcome(next()) {
+            (_, Some(enough)) => match outcome(next()) {
                 Ok(Ok(_)) => Some(Ok(Simulation::Gas(enough))),
                 Ok(Err(_)) | Err(_) => None,
             },
-            (At::Hash(_), _) => Some(called_and_estimated(next(), next())),
+            (At::Hash(_), None) => Some(called_and_estimated(next(), next())),
         }
     }
 }

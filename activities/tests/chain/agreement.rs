@@ -1,14 +1,9 @@
 //! Receipts: a missing receipt is a fault, a forged one is detected, and a quorum must agree.
 use std::sync::Arc;
 
-use alloy::primitives::{Address, Bytes, U64};
+use alloy::primitives::{Address, U64};
 use muniment_activities::{
-    chain::{
-        Tag,
-        account::Counts,
-        receipt::Agreement,
-        simulate::{At, Call, Simulation},
-    },
+    chain::{Tag, account::Counts, receipt::Agreement},
     config::ChainConfig,
     fault::{Fault, FaultClass},
 };
@@ -113,64 +108,6 @@ async fn a_quorum_agrees_disputes_or_stays_pending() {
     assert_eq!(outage.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Pending);
     let single = chain_with(ChainConfig::default(), vec![honest()]);
     assert_eq!(single.confirm_receipt(&receipt_of_ours).await.unwrap(), Agreement::Agreed);
-}
-
-#[tokio::test]
-async fn a_simulation_is_what_the_quorum_shows() {
-    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
-    let shows = |answer: Result<Value, Value>| {
-        Arc::new(FakeNode::lying(move |method, _| (method == "eth_estimateGas").then(|| answer.clone())))
-    };
-    let reverts = |data: &str| shows(Err(json!({ "code": 3, "message": "execution reverted", "data": data })));
-    let gas = |gas: &str| shows(Ok(json!(gas)));
-    let down = || {
-        let node = gas("0x1");
-        *node.is_down.lock().unwrap() = Some("down".into());
-        node
-    };
-    let agreed = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
-        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
-        chain.agreed_simulation(&call, At::Latest).await
-    };
-    let data = |simulation: Option<Simulation>| match simulation {
-        Some(Simulation::Reverts(revert)) => revert.data.to_string(),
-        other => format!("{other:?}"),
-    };
-    let outvoted = agreed(2, vec![reverts("0xaa"), gas("0x5"), gas("0x6")]).await.unwrap();
-    assert_eq!(outvoted, Some(Simulation::Gas(6)), "the most of those that agree");
-    let outvoted = agreed(2, vec![gas("0x5"), reverts("0xaa"), reverts("0xaa")]).await.unwrap();
-    assert_eq!(data(outvoted), "0xaa");
-    assert_eq!(agreed(2, vec![gas("0x5"), reverts("0xaa")]).await.unwrap(), None);
-    assert_eq!(agreed(2, vec![reverts("0xbb"), reverts("0xaa")]).await.unwrap(), None, "two different reverts");
-    assert_eq!(agreed(2, vec![down(), reverts("0xaa")]).await.unwrap(), None, "too few have answered");
-    assert!(agreed(2, vec![down(), down()]).await.is_err());
-    let without_data = || shows(Err(json!({ "code": 3, "message": "execution reverted" })));
-    for nodes in [vec![reverts("0xaa"), without_data()], vec![without_data(), reverts("0xaa")]] {
-        assert_eq!(data(agreed(2, nodes).await.unwrap()), "0xaa", "some nodes leave it out");
-    }
-    let three = agreed(3, vec![without_data(), reverts("0xaa"), reverts("0xbb")]).await.unwrap();
-    assert_eq!(three, None, "one without data does not join two different reverts");
-    let absurd = agreed(2, vec![gas("0xffffffffff"), gas("0x5"), gas("0x6")]).await.unwrap();
-    assert_eq!(absurd, Some(Simulation::Gas(6)), "more than the cap is another answer");
-    assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");
-}
-
-#[tokio::test]
-async fn the_gas_of_a_call_is_the_most_that_the_quorum_estimates() {
-    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
-    let estimates = |gas: &'static str| {
-        Arc::new(FakeNode::lying(move |method, _| (method == "eth_estimateGas").then(|| Ok(json!(gas)))))
-    };
-    let silent = estimates("0x1");
-    *silent.is_down.lock().unwrap() = Some("down".into());
-    let most = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
-        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
-        chain.most_gas(&call, At::Latest, 3).await
-    };
-    assert_eq!(most(2, vec![estimates("0x3"), estimates("0x6"), estimates("0xffff")]).await, 6, "two are asked");
-    assert_eq!(most(2, vec![estimates("0x2"), silent.clone(), estimates("0x6")]).await, 6);
-    assert_eq!(most(2, vec![silent]).await, 3, "there is no other estimate");
-    assert_eq!(most(1, vec![estimates("0x2"), estimates("0x6")]).await, 3, "one is enough");
 }
 
 #[tokio::test]

@@ -12,3 +12,4 @@ mod node;
 mod nonsense;
 mod sends;
 mod server;
+mod simulate;
