@@ -19,7 +19,7 @@ use crate::engine::{Engine, Network};
 use crate::engine::{inclusion, lane};
 
 /// How long the follower waits for the lanes that sign in the room that its blocks make, and they for the follower.
-pub const FOR_SIGNATURES: Duration = Duration::from_millis(10);
+pub const FOR_SIGNATURES: Duration = Duration::from_millis(25);
 
 /// The platform's transactions in the blocks of a pass.
 pub struct Found {

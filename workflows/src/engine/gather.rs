@@ -129,11 +129,13 @@ impl<'a> Reading<'a> {
 }
 
 impl Gathered<'_> {
-    /// Whether more blocks should share the commit: no lane has sent all that it has signed ahead.
+    /// Whether more blocks should share the commit: no lane has sent all that it has signed ahead, or lanes wait and these blocks make no room.
     fn is_continued(&self, network: &Network) -> bool {
-        network.room.announced() > 0
-            && most_of_a_lane(&self.sent) < network.ahead_max()
-            && (self.blocks.len() as u64) < BLOCKS_PER_PASS
+        let is_useful = match self.sent.is_empty() {
+            true => network.room.is_awaited(),
+            false => network.room.announced() > 0,
+        };
+        is_useful && most_of_a_lane(&self.sent) < network.ahead_max() && (self.blocks.len() as u64) < BLOCKS_PER_PASS
     }
 }
 

@@ -23,8 +23,10 @@ const TURN: Duration = Duration::from_secs(600);
 const PAUSE: Duration = Duration::from_secs(1);
 /// How often final receipts are looked up while the cursor does not move.
 const SETTLE: Duration = Duration::from_secs(1);
-/// The pause after a turn of the settling while operations wait for room in the lanes: more verdicts share the next commit.
-const GATHER_FINAL: Duration = Duration::from_millis(200);
+/// The longest pause after a turn of the settling, while operations wait for room in the lanes: more verdicts share the next commit.
+const GATHER_FINAL: Duration = Duration::from_millis(300);
+/// How often such a pause looks whether they still wait.
+const LOOK: Duration = Duration::from_millis(20);
 /// The limit of audit pages that one turn of the sweep seals.
 const SEAL_PASSES: usize = 10;
 const PRUNE: Duration = Duration::from_secs(3600);
@@ -45,8 +47,9 @@ async fn settle(engine: &Engine, network: &Network, stop: &CancellationToken) {
             Ok(true) => continue,
             // The rest is checked again with the next block, or after a while.
             Ok(false) => {
-                if network.room.is_awaited() {
-                    _ = timeout(GATHER_FINAL, stop.cancelled()).await;
+                let begun = Instant::now();
+                while network.room.is_awaited() && begun.elapsed() < GATHER_FINAL && !stop.is_cancelled() {
+                    sleep(LOOK).await;
                 }
                 SETTLE
             }
