@@ -132,7 +132,8 @@ impl Gathered<'_> {
     /// Whether more blocks should share the commit: no lane has sent all that it has signed ahead, or lanes wait and these blocks make no room.
     fn is_continued(&self, network: &Network) -> bool {
         let is_useful = match self.sent.is_empty() {
-            true => network.room.is_awaited(),
+            // Moves that share no commits read nothing on: a simulation repeats the same story from its seed.
+            true => network.commits.are_shared() && !self.blocks.is_empty() && network.room.is_awaited(),
             false => network.room.announced() > 0,
         };
         is_useful && most_of_a_lane(&self.sent) < network.ahead_max() && (self.blocks.len() as u64) < BLOCKS_PER_PASS
