@@ -180,23 +180,6 @@ impl Chain {
         }
     }
 
-    /// The most gas that as many endpoints as the quorum requires estimate for a call, and this first estimate. Those that give no estimate
-    /// are passed over.
-    pub async fn most_gas(&self, call: &Call, at: At, first: u64) -> u64 {
-        let (mut most, mut estimates) = (first, 0);
-        if self.quorum() > 1 {
-            for endpoint in self.alone() {
-                if let Ok(Simulation::Gas(gas)) = endpoint.simulate(call, at).await {
-                    (most, estimates) = (most.max(gas), estimates + 1);
-                }
-                if estimates >= self.quorum() {
-                    break;
-                }
-            }
-        }
-        most
-    }
-
     /// What as many endpoints as the quorum requires show of a call: that it reverts, that it succeeds with less gas than the cap, or with
     /// more. None while they do not agree.
     pub async fn agreed_simulation(&self, call: &Call, at: At) -> Result<Option<Simulation>, Fault> {

@@ -50,24 +50,6 @@ async fn a_simulation_is_what_the_quorum_shows() {
     assert_eq!(data(agreed(1, vec![down(), reverts("0xaa"), gas("0x5")]).await.unwrap()), "0xaa");
 }
 
-#[tokio::test]
-async fn the_gas_of_a_call_is_the_most_that_the_quorum_estimates() {
-    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
-    let estimates = |gas: &'static str| {
-        Arc::new(FakeNode::lying(move |method, _| (method == "eth_estimateGas").then(|| Ok(json!(gas)))))
-    };
-    let silent = estimates("0x1");
-    *silent.is_down.lock().unwrap() = Some("down".into());
-    let most = async |quorum: usize, nodes: Vec<Arc<FakeNode>>| {
-        let chain = chain_with(ChainConfig { quorum, ..ChainConfig::default() }, nodes);
-        chain.most_gas(&call, At::Latest, 3).await
-    };
-    assert_eq!(most(2, vec![estimates("0x3"), estimates("0x6"), estimates("0xffff")]).await, 6, "two are asked");
-    assert_eq!(most(2, vec![estimates("0x2"), silent.clone(), estimates("0x6")]).await, 6);
-    assert_eq!(most(2, vec![silent.clone(), silent]).await, 3, "there is no other estimate");
-    assert_eq!(most(1, vec![estimates("0x2"), estimates("0x6")]).await, 3, "one is enough");
-}
-
 /// The block of a trial changes nothing: an estimate takes a node many executions.
 #[tokio::test]
 async fn a_call_is_estimated_only_if_the_known_gas_is_not_enough() {

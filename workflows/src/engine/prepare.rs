@@ -163,7 +163,9 @@ async fn try_all(
     }
 }
 
-/// Remembers the gas of a call that was estimated. One endpoint alone could estimate so little that the transaction runs out of gas.
+/// Remembers the gas of a call that was estimated: the most that a quorum estimates, because one endpoint alone could estimate so little that
+/// the transaction runs out of gas. While too few others succeed with the call, the first estimate counts: one that lags behind must not
+/// stop it.
 async fn learn_gas(
     network: &Network,
     trial: &SimulationRequest,
@@ -173,7 +175,11 @@ async fn learn_gas(
     if trial.known_gas == Some(first) {
         return simulated;
     }
-    let gas = network.chain.most_gas(&trial.call, trial.at, first).await;
+    let agreed = match network.chain.quorum() > 1 {
+        true => network.chain.agreed_simulation(&trial.call, trial.at).await.ok().flatten(),
+        false => None,
+    };
+    let gas = if let Some(Simulation::Gas(most)) = agreed { most } else { first };
     if let Some(target) = trial.call.to {
         network.gas.learn(target, &trial.call.data, gas, network.chain.config.gas_cap);
     }
