@@ -50,6 +50,7 @@ mod force_transfer;
 mod foreign_key;
 mod freeze;
 mod funding;
+mod gathered_blocks;
 mod guessing;
 mod hardening;
 mod holdings;

@@ -18,7 +18,7 @@ use muniment_activities::token::event::TOPICS;
 use muniment_domain::Result;
 use muniment_domain::id::LaneId;
 use muniment_domain::step::{self, Sent};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep, timeout};
 
 use crate::engine::network::BLOCKS_PER_PASS;
 use crate::engine::room::Announced;
@@ -28,6 +28,9 @@ use crate::engine::{Engine, Network};
 const GATHER: Duration = Duration::from_millis(100);
 /// The pause before it looks for the next blocks.
 const LOOK: Duration = Duration::from_millis(5);
+/// The limit of a look. It is not the rest of the time above: a request that is given up costs its connection, also at an endpoint that is
+/// only far away.
+const LOOK_MAX: Duration = Duration::from_secs(1);
 
 /// The blocks of a pass.
 pub struct Gathered<'a> {
@@ -62,8 +65,8 @@ pub async fn gather<'a>(
             sleep(LOOK).await;
             read_on(network, &all.blocks).await
         };
-        // What cannot be read, or is on another branch, is for the next pass.
-        let Ok((heads, blocks)) = reading.meanwhile(next).await else { break };
+        // What cannot be read in time, or is on another branch, is for the next pass.
+        let Ok(Ok((heads, blocks))) = timeout(LOOK_MAX, reading.meanwhile(next)).await else { break };
         let sent = find_sent(engine, network, signers, &blocks).await?;
         all.announced.add(lowest_missing(network, &sent));
         reading.ask(network, &blocks, &sent);
