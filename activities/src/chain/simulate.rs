@@ -122,6 +122,7 @@ impl SimulationRequest {
             // The call ran with this gas as its limit, so a success means that it is enough.
             (_, Some(enough)) => match outcome(next()) {
                 Ok(Ok(_)) => Some(Ok(Simulation::Gas(enough))),
+                Err(fault @ (Fault::UnknownBlock | Fault::Pruned(_))) => Some(Err(fault)),
                 Ok(Err(_)) | Err(_) => None,
             },
             (At::Hash(_), None) => Some(called_and_estimated(next(), next())),

@@ -5,6 +5,7 @@ use alloy::primitives::{Address, B256, Bytes};
 use muniment_activities::{
     chain::simulate::{At, Call, Simulation, SimulationRequest},
     config::ChainConfig,
+    fault::Fault,
 };
 use serde_json::{Value, json};
 
@@ -72,5 +73,20 @@ async fn a_call_is_estimated_only_if_the_known_gas_is_not_enough() {
         assert_eq!((node.count("eth_call"), node.count("eth_estimateGas")), (executions + 1, 1));
         assert_eq!(tried(Some(5)).await, Simulation::Gas(9), "it is not");
         assert_eq!((node.count("eth_call"), node.count("eth_estimateGas")), (2 * executions + 2, 2));
+    }
+}
+
+#[tokio::test]
+async fn the_only_endpoint_is_not_asked_twice_about_a_block_that_it_does_not_know() {
+    let call = Call { from: Address::ZERO, to: Some(Address::repeat_byte(2)), data: Bytes::new() };
+    for known_gas in [None, Some(5)] {
+        let node = Arc::new(FakeNode::lying(|method, _| {
+            (method == "eth_call").then(|| Err(json!({ "code": -32001, "message": "header not found" })))
+        }));
+        let trial = SimulationRequest { call: call.clone(), at: At::Hash(B256::repeat_byte(1)), known_gas };
+        let trials = [trial.clone(), trial];
+        let tried = chain(vec![node.clone()]).simulate_all(&trials).await;
+        assert!(tried.iter().all(|one| *one == Err(Fault::UnknownBlock)), "{tried:?}");
+        assert_eq!(node.count("eth_call"), trials.len(), "{known_gas:?}");
     }
 }
