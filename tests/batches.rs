@@ -187,6 +187,18 @@ on_both_databases! {
         }
     }
 
+    async fn rows_can_be_gathered_without_any_other_write(database: Database) {
+        let db = with_tables(&database).await;
+        let mut tx = db.begin().await.unwrap();
+        tx.gather_writes();
+        sql("insert into things (id, number)").values(["a"], |id| (id, 0_i64)).write(&mut tx).await.unwrap();
+        sql("insert into parts (id, thing)").values(["p", "q"], |id| (id, "a")).write(&mut tx).await.unwrap();
+        tx.commit(Point::Housekeeping).await.unwrap();
+        let mut tx = db.read().await.unwrap();
+        assert_eq!(numbers(&mut tx).await, [("a".to_owned(), 0)]);
+        assert_eq!(sql("select count(*) from parts").scalar::<i64>(&mut tx).await.unwrap(), 2);
+    }
+
     async fn any_number_of_writes_can_be_gathered(database: Database) {
         let db = with_tables(&database).await;
         let mut tx = db.begin().await.unwrap();

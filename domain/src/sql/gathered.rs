@@ -194,50 +194,51 @@ fn in_order(waiting: Vec<Waiting>) -> (Sql, Vec<Option<Guard>>) {
     (all, guards)
 }
 
-/// Writes in one statement, which is to end with its question.
+/// Writes in one statement, which is to end with its questions.
 struct Together {
     all: Sql,
-    /// The text that runs each. For a guarded one it asks whether the guard holds.
-    questions: Vec<String>,
-    guards: Vec<Option<Guard>>,
+    /// The text that runs each write that is asked for, with its guard. With a guard it asks whether the guard holds.
+    asked: Vec<(String, Option<Guard>)>,
 }
 
 impl Together {
     /// The text that asks whether all guards so far hold; none without a guard.
     fn held(&self) -> Option<String> {
-        let guarded = self.guards.iter().zip(&self.questions).filter(|(guard, _)| guard.is_some());
-        let all: Vec<&str> = guarded.map(|(_, question)| question.as_str()).collect();
+        let guarded = self.asked.iter().filter(|(_, guard)| guard.is_some());
+        let all: Vec<&str> = guarded.map(|(question, _)| question.as_str()).collect();
         (!all.is_empty()).then(|| all.join(" and "))
     }
 
     /// The statement that returns for each guard whether it holds.
     fn told(self) -> (Sql, Vec<Option<Guard>>) {
-        (self.all.push(format!(" select {}", self.questions.join(", "))), self.guards)
+        let (questions, guards): (Vec<_>, Vec<_>) = self.asked.into_iter().unzip();
+        (self.all.push(format!(" select {}", questions.join(", "))), guards)
     }
 
     /// The statement that fails if a guard fails.
     fn checked(self) -> Sql {
-        let held = self.held().map(|held| format!(", 1 / case when {held} then 1 else 0 end"));
-        self.all.push(format!(" select {}{}", self.questions.join(", "), held.unwrap_or_default()))
+        let held = self.held().map(|held| format!("1 / case when {held} then 1 else 0 end"));
+        let questions = self.asked.into_iter().map(|(question, _)| question).chain(held).collect::<Vec<_>>();
+        self.all.push(format!(" select {}", questions.join(", ")))
     }
 }
 
 /// The end of an insert that leaves out the rows that are there already.
 const SKIPS: &str = " on conflict do nothing";
 
-/// One statement that runs all of them. The server runs each when it is asked for, so in this order; of rows that are only added it may run
-/// the first then and the others at the end. None of them sees what another wrote; references between their rows are checked at the end.
-/// Rows are inserted only if the guards before them hold: otherwise a constraint would refuse them before the guard is told. The rows of a
-/// guarded write are counted once: the server sets up each node of a plan anew for each statement, and a count is two of them.
+/// One statement that runs all of them. The server runs each that is asked for, in this order, and at the end those that only add rows. None of
+/// them sees what another wrote; references between their rows are checked at the end. Rows are inserted only if the guards before them hold:
+/// otherwise a constraint would refuse them before the guard is told. The rows of a guarded write are counted once, and rows that are only
+/// added are not: the server sets up each node of a plan anew for each statement.
 fn together(waiting: Vec<Waiting>) -> Together {
-    let mut together = Together { all: sql("with "), questions: Vec::new(), guards: Vec::new() };
+    let mut together = Together { all: sql("with "), asked: Vec::new() };
     for (number, Waiting { write, guard }) in waiting.into_iter().enumerate() {
         let comma = if number == 0 { "" } else { ", " };
-        let only_adds = write.text.ends_with(MARK);
         let is_lock = is_lock(&write.text);
         let whole: &str = &write.text;
         let (rows, behind) = whole.strip_suffix(SKIPS).map_or((whole, ""), |rows| (rows, SKIPS));
         let is_conditional = rows.ends_with(MARK);
+        let is_asked = guard.is_some() || !whole.ends_with(MARK);
         let text = shifted(rows, together.all.values.len());
         let mut all = together.all.push(format!("{comma}w{number} as ({text}"));
         all.values.extend(write.values);
@@ -246,18 +247,19 @@ fn together(waiting: Vec<Waiting>) -> Together {
         if is_conditional && let Some(held) = together.held() {
             together.all = together.all.push(format!(" where {held}"));
         }
-        together.all = together.all.push(behind).push(if is_lock { ")" } else { " returning 1)" });
+        together.all = together.all.push(behind).push(if is_lock || !is_asked { ")" } else { " returning 1)" });
         if let Some(guard) = &guard {
             let rows = i64::try_from(guard.rows).unwrap_or(i64::MAX);
             together.all =
                 together.all.with(format!(", h{number} as (select from w{number} having count(*) = "), rows).push(")");
         }
-        together.questions.push(match (&guard, only_adds) {
-            (Some(_), _) => format!("exists (select from h{number})"),
-            (None, true) => format!("exists (select from w{number})"),
-            (None, false) => format!("(select count(*) from w{number})"),
-        });
-        together.guards.push(guard);
+        if is_asked {
+            let question = match &guard {
+                Some(_) => format!("exists (select from h{number})"),
+                None => format!("(select count(*) from w{number})"),
+            };
+            together.asked.push((question, guard));
+        }
     }
     together
 }
@@ -293,10 +295,10 @@ mod tests {
         assert_eq!(
             all.text.replace(MARK, "…"),
             "with w0 as (select id from a where id = $1 for update), w1 as (update a set x = $3 where id = $2 returning 1), \
-             h1 as (select from w1 having count(*) = $4), w2 as (insert into b (y)… where exists (select from h1) returning 1) \
-             select (select count(*) from w0), exists (select from h1), exists (select from w2)"
+             h1 as (select from w1 having count(*) = $4), w2 as (insert into b (y)… where exists (select from h1)) \
+             select (select count(*) from w0), exists (select from h1)"
         );
-        assert_eq!((all.values.len(), all.batches.len(), guards.len()), (4, 1, 3));
+        assert_eq!((all.values.len(), all.batches.len(), guards.len()), (4, 1, 2));
     }
 
     #[test]
