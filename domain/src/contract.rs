@@ -4,8 +4,7 @@ use alloy_primitives::Address;
 
 use crate::column::Hex;
 use crate::db::Tx;
-use crate::id::{OfferingId, OperationId};
-use crate::operation::Status;
+use crate::id::OfferingId;
 use crate::rows::portions;
 use crate::sql::{insert_into, sql};
 use crate::{Code, Error, Result};
@@ -128,40 +127,17 @@ pub async fn for_policy_gate(tx: &mut Tx, chain_id: i64, targets: &[Address]) ->
     Ok(found)
 }
 
-/// The contract of a kind that was configured last.
-const CONFIGURED: &str = "select address, implementation from contracts where chain_id = $1 and kind = $2
-    order by configured_at desc nulls last, created_at desc limit 1";
+/// Picks the contract that was configured last.
+pub(crate) const LAST_CONFIGURED: &str = "order by configured_at desc nulls last, created_at desc limit 1";
 
-/// The configured contract of a kind of which a chain has one, such as the factory.
+/// The configured contract of a kind of which a chain has one, such as the distributor.
 pub async fn only(tx: &mut Tx, chain_id: i64, kind: Kind) -> Result<Address> {
-    let found = sql(CONFIGURED).bind((chain_id, kind)).optional::<(Hex<Address>, Option<Hex<Address>>)>(tx).await?;
-    found.map(|(address, _)| address.0).ok_or_else(|| missing(chain_id, kind))
+    let all = sql("select address from contracts where chain_id = $1 and kind = $2 ").push(LAST_CONFIGURED);
+    let found = all.bind((chain_id, kind)).optional_scalar::<Hex<Address>>(tx).await?;
+    found.map(|address| address.0).ok_or_else(|| missing(chain_id, kind))
 }
 
-/// Where a token is deployed.
-#[derive(Debug)]
-pub struct Deployer {
-    /// The factory.
-    pub factory: Address,
-    /// The implementation that all its tokens are clones of, if known.
-    pub implementation: Option<Address>,
-    /// The unfinished operation with the live key that was asked for.
-    pub live: Option<(OperationId, Status)>,
-}
-
-/// The factory of a chain, and the unfinished operation with this live key.
-pub async fn deployer(tx: &mut Tx, chain_id: i64, live_key: &str) -> Result<Deployer> {
-    type Row = (Hex<Address>, Option<Hex<Address>>, Option<OperationId>, Option<Status>);
-    let row = sql("select c.address, c.implementation, o.id, o.status from (")
-        .push(CONFIGURED)
-        .push(") c left join operations o on o.live_key = $3")
-        .bind((chain_id, Kind::Factory, live_key))
-        .optional::<Row>(tx)
-        .await?;
-    let (factory, implementation, id, status) = row.ok_or_else(|| missing(chain_id, Kind::Factory))?;
-    Ok(Deployer { factory: factory.0, implementation: implementation.map(|code| code.0), live: id.zip(status) })
-}
-
-fn missing(chain_id: i64, kind: Kind) -> Error {
+/// The refusal of a chain without a configured contract of this kind.
+pub(crate) fn missing(chain_id: i64, kind: Kind) -> Error {
     Error::refused(Code::ContractMissing, format!("Chain {chain_id} has no known {kind}. Configure it and restart."))
 }

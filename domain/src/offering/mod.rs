@@ -5,6 +5,7 @@ mod change;
 pub mod choice;
 mod columns;
 mod cooling_off;
+mod deployable;
 pub mod document;
 mod list;
 mod live_mint;
@@ -21,6 +22,7 @@ use chrono::{DateTime, Duration, Utc};
 
 pub use change::{illegal_move, save, transition};
 use choice::{IssuancePolicy, KycRequirement, PaymentMethods, Template, Visibility};
+pub use deployable::{Deployable, find_deployable};
 pub use list::{
     Filter, OfferingDetail, OfferingSummary, Order, Scope, find_detail, find_visible, listed_condition, page,
 };

@@ -5,7 +5,7 @@ use alloy_primitives::Address;
 use muniment_activities::contract::line::UNITS_MAX;
 use muniment_activities::contract::operation::payload_hash;
 use muniment_activities::token::factory::{self, Deployment, PartitionTerms};
-use muniment_domain::contract::{self, Deployer};
+use muniment_domain::contract;
 use muniment_domain::db::Tx;
 use muniment_domain::id::OfferingId;
 use muniment_domain::money::Money;
@@ -68,7 +68,9 @@ impl Request {
 
 /// Accepts a deployment. An offering has at most one unfinished deployment.
 pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> Result<Operation> {
-    let offering = offering::find(tx, &r.offering_id).await?;
+    let live_key = live_key(&r.offering_id);
+    let deployable = offering::find_deployable(tx, &r.offering_id, &live_key).await?;
+    let offering = &deployable.offering;
     if offering.token_address.is_some() {
         return Err(Error::refused(Code::TokenAlreadyDeployed, "The token of this offering is already deployed."));
     }
@@ -79,16 +81,16 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
-    let live_key = live_key(&offering.id);
-    let Deployer { factory, implementation, live } = contract::deployer(tx, offering.chain_id, &live_key).await?;
-    if let Some((id, status)) = live {
+    let factory = deployable.factory()?;
+    if let Some((id, status)) = deployable.live() {
         let detail = format!("The operation {id} already deploys this token. It is {status}.");
         return Err(Error::refused(Code::OperationInProgress, detail));
     }
     // Locked, so that the terms cannot outgrow the caps at the same moment.
-    offering::lock_unchanged(tx, &offering).await?;
-    let deployment = deployment(tx, &offering, &r).await?;
-    let predicted = implementation.map(|code| factory::predict_token(factory, code, deployment.offering_id));
+    offering::lock_unchanged(tx, offering).await?;
+    let deployment = deployment(tx, offering, &r).await?;
+    let predicted =
+        deployable.implementation().map(|code| factory::predict_token(factory, code, deployment.offering_id));
     let terms = Terms { name: r.name.unwrap_or_else(|| offering.name.clone()), holder_cap: r.holder_cap };
     let calldata = factory::deploy_token(Address::ZERO, factory, &deployment).data;
     let step = NewStep {
@@ -102,7 +104,7 @@ pub async fn request(tx: &mut Tx, _: &Settings, r: Request, by: &Requester) -> R
         kind: Kind::DeployToken,
         subject_type: "offering",
         subject_id: offering.id.to_string(),
-        offering_id: Some(offering.id),
+        offering_id: Some(offering.id.clone()),
         batch: None,
         chain_id: offering.chain_id,
         lane_id: None,
