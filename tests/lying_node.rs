@@ -234,3 +234,14 @@ async fn a_new_lane_waits_for_the_quorum() {
     liar.site.settled().await;
     assert_eq!(liar.site.statuses().await, [["confirmed", "1"]]);
 }
+
+/// Behind one address one node gives the head, and another one, which is further, the final block.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chain_whose_head_is_below_its_final_block_at_first_contact_is_followed() {
+    let liar = Liar::start_under(1, 1, Mining::Quick, Some(Rule::new(Fault::StaleHead(8)))).await;
+    assert_eq!(liar.site.count("chains where head_number = final_number and final_number > 0").await, 1);
+    liar.proxy.heal();
+    liar.server.deploy("deploy", &liar.site.offerings[0]).await;
+    liar.site.settled().await;
+    assert_eq!(liar.site.statuses().await, [["confirmed", "1"]]);
+}

@@ -114,8 +114,6 @@ impl Engine {
         let payout_tokens = payout_token::configured(network).await?;
         let mut tx = self.db.begin().await?;
         let is_known = chain::find(&mut tx, chain_id).await?.is_some();
-        // Following starts at the head: no transaction of the platform can be below it, because no lane existed.
-        let head = (heads.latest.number.cast_signed(), heads.latest.hash);
         let last = match heads.finalized {
             Some(header) => (header.number.cast_signed(), header.hash),
             // On a young chain only the first block is final. Using the head would halt the chain at the next reorganisation.
@@ -124,6 +122,10 @@ impl Engine {
             None if is_known => (0, contact.genesis),
             None => return Err(fault(Fault::Incomplete("the chain has no final block".to_owned()))),
         };
+        // Following starts at the head: no transaction of the platform can be below it, because no lane existed. Behind one address can be
+        // several nodes, and the head be that of one that lags behind the final block of another.
+        let latest = (heads.latest.number.cast_signed(), heads.latest.hash);
+        let head = if latest.0 > last.0 { latest } else { last };
         chain::insert(&mut tx, chain_id, contact.genesis, head, last).await?;
         let known = chain::find(&mut tx, chain_id).await?.map(|c| c.genesis_hash.0).unwrap_or(contact.genesis);
         if known != contact.genesis {
