@@ -79,6 +79,7 @@ impl Run<'_> {
     /// Lets everything go on without those who do not come, until nothing goes on without them. Then each operation has a way on, and in the
     /// end they come.
     async fn wait_for_people(&mut self, tries: &mut BTreeMap<String, u64>) -> Broken {
+        let mut rested = 0;
         for round in 0..ROUNDS {
             let index = self.next_worker(round);
             self.round(index).await?;
@@ -86,7 +87,9 @@ impl Run<'_> {
                 people::tend_lanes(self, 0).await?;
                 self.resolve(tries).await?;
             }
-            if round % 4 == 3 && ways::only_people_can_go_on(&oracle::facts(self.stage).await) {
+            // What people decide on is final by then.
+            rested = if ways::only_people_can_go_on(&oracle::facts(self.stage).await) { rested + 1 } else { 0 };
+            if rested > PATIENCE {
                 break;
             }
         }
