@@ -1,12 +1,13 @@
 //! Snapshots: exactly the balances of the record date, computed by a job that may crash at any point.
 
 use std::os::unix::process::ExitStatusExt;
+use std::sync::OnceLock;
 
 use alloy::primitives::{Address, Bytes, U256, hex};
 use alloy::sol_types::SolCall;
 use muniment_activities::token;
 use serde_json::json;
-use world::on_both_databases;
+use world::{Fault, FaultProxy, Rule, on_both_databases};
 
 use crate::installation::{PATIENCE, PayoutFixture, Server, wallet};
 
@@ -90,6 +91,39 @@ on_both_databases! {
         assert_ne!(fixture.site.rows(&of).await, before);
         let supply = fixture.site.rows("select distinct total_supply from snapshots").await;
         assert_eq!(supply.len(), 1, "{supply:?}");
+    }
+
+    async fn the_record_block_waits_while_an_endpoint_shows_a_later_block(database: Database) {
+        let proxies = OnceLock::new();
+        let fixture = PayoutFixture::with(database, 2, |site| {
+            let proxies: &[FaultProxy; 2] = proxies.get_or_init(|| [21, 22].map(|seed| FaultProxy::start(site.anvil.url(), seed)));
+            // Every block is final at once, as on the development chain.
+            for proxy in proxies {
+                proxy.add(Rule::new(Fault::EarlyFinality));
+            }
+            site.config.chain("endpoints", &format!("{:?}", proxies.each_ref().map(FaultProxy::url)));
+        }).await;
+        let (site, [still, _]) = (&fixture.site, proxies.get().unwrap());
+        // A block with each transaction, and no other.
+        site.stop_blocks().await;
+        site.anvil.rpc().call("evm_setAutomine", json!([true])).await;
+        let head = site.anvil.rpc().number("eth_blockNumber", json!([])).await;
+        let followed = format!("chains where head_number = {head} and final_number = {head}");
+        site.until("it is followed", async || site.count(&followed).await == 1).await;
+        let rule = still.add(Rule::new(Fault::StandStill(head)).on(&[]));
+        transfer(&fixture, 0, 1, 500).await;
+        let body = fixture.body("direct_payout", "10.00").await;
+        let id = fixture.server.post("/v1/distributions", "draft", body).await.text("/id");
+        assert_eq!(fixture.act("snapshot", &id, "snapshot").await.status, 202);
+        let waits = "distributions where problem_code = 'not_final' and problem_detail like 'not all endpoints show%'";
+        site.until("it waits for the later block", async || site.count(waits).await == 1).await;
+        assert_eq!(site.count(&followed).await, 1, "the follower does not know that block");
+        still.remove(rule);
+        fixture.reaches(&id, "snapshotted").await;
+        let of = format!("select wallet_address, balance from snapshot_balances where distribution_id = '{id}' order by wallet_address");
+        let held = site.rows("select wallet_address, balance from holdings order by wallet_address").await;
+        assert_eq!(site.rows(&of).await, held);
+        assert_ne!(held[0][1], held[1][1], "the transfer counts");
     }
 
     async fn crash_around_the_snapshot(database: Database) {

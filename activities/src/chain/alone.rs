@@ -1,6 +1,11 @@
 //! Each endpoint by itself. For a question where one of them must not decide for the others.
 
-use super::{Chain, combined};
+use std::collections::HashMap;
+
+use alloy::primitives::B256;
+use futures::future::join_all;
+
+use super::{Chain, block::Header, combined};
 use crate::{fault::Fault, rpc::endpoint::Endpoint};
 
 impl Chain {
@@ -33,5 +38,31 @@ impl Chain {
             }
         }
         if votes.is_empty() { Err(combined(faults)) } else { Ok(None) }
+    }
+
+    /// The header at a height on which the quorum agrees, or two endpoints where there are two; none while they do not.
+    pub async fn agreed_header(&self, number: u64) -> Option<Header> {
+        let endpoints = self.candidates();
+        let asked = join_all(endpoints.iter().map(|endpoint| self.header_of(endpoint, number))).await;
+        self.agreed_of(asked.into_iter().flatten().flatten().collect())
+    }
+
+    /// The newest block, asked for now; none while an endpoint shows another one, or fewer than agree about a header show it.
+    pub async fn undisputed_head(&self) -> Option<Header> {
+        let endpoints = self.candidates();
+        let asked = join_all(endpoints.iter().map(|endpoint| self.headers_of(endpoint, false))).await;
+        let heads: Vec<Header> = asked.into_iter().flatten().map(|seen| seen.head).collect();
+        let differ = heads.windows(2).any(|two| two[0].hash != two[1].hash);
+        if differ { None } else { self.agreed_of(heads) }
+    }
+
+    /// The header that enough endpoints show.
+    fn agreed_of(&self, shown: Vec<Header>) -> Option<Header> {
+        let needed = self.quorum().max(self.endpoints().len().min(2));
+        let mut votes: HashMap<B256, (usize, Header)> = HashMap::new();
+        for header in shown {
+            votes.entry(header.hash).or_insert_with(|| (0, header)).0 += 1;
+        }
+        votes.into_values().find(|(count, _)| *count >= needed).map(|(_, header)| header)
     }
 }

@@ -35,9 +35,9 @@ pub struct Heads {
 }
 
 /// The heads that one endpoint reports.
-struct EndpointHeads<'a> {
+pub(super) struct EndpointHeads<'a> {
     endpoint: &'a Endpoint,
-    head: Header,
+    pub(super) head: Header,
     finalized: Option<Header>,
 }
 
@@ -77,18 +77,6 @@ impl Chain {
             None if faults.is_empty() => Err(Fault::Incomplete("no endpoint shows its head by its number".into())),
             None => Err(combined(faults)),
         }
-    }
-
-    /// The header at a height on which the quorum agrees, or two endpoints where there are two; none while they do not.
-    pub async fn agreed_header(&self, number: u64) -> Result<Option<Header>, Fault> {
-        let endpoints = self.candidates();
-        let needed = self.quorum().max(self.endpoints().len().min(2));
-        let asked = join_all(endpoints.iter().map(|endpoint| self.header_of(endpoint, number))).await;
-        let mut votes: HashMap<B256, (usize, Header)> = HashMap::new();
-        for header in asked.into_iter().flatten().flatten() {
-            votes.entry(header.hash).or_insert_with(|| (0, header)).0 += 1;
-        }
-        Ok(votes.into_values().find(|(count, _)| *count >= needed).map(|(_, header)| header))
     }
 
     async fn heads_of(&self, endpoint: &Endpoint, with_final: bool) -> Result<Heads, Fault> {
@@ -134,7 +122,7 @@ impl Chain {
         .await
     }
 
-    async fn header_of(&self, endpoint: &Endpoint, number: u64) -> Result<Option<Header>, Fault> {
+    pub(super) async fn header_of(&self, endpoint: &Endpoint, number: u64) -> Result<Option<Header>, Fault> {
         let requests = |_: &Endpoint| vec![by_number(Tag::Number(number), false)];
         let header = self.ask_one(endpoint, &requests, &|answers| self.header_or_none(answers)).await?;
         match header {
@@ -204,7 +192,11 @@ impl Chain {
         believed
     }
 
-    async fn headers_of<'a>(&self, endpoint: &'a Endpoint, with_final: bool) -> Result<EndpointHeads<'a>, Fault> {
+    pub(super) async fn headers_of<'a>(
+        &self,
+        endpoint: &'a Endpoint,
+        with_final: bool,
+    ) -> Result<EndpointHeads<'a>, Fault> {
         let (head, finalized) = self.newest(endpoint, false, with_final, &|answer| self.sealed(answer)).await?;
         endpoint.note_head(head.number);
         Ok(EndpointHeads { endpoint, head, finalized })

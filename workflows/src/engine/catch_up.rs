@@ -48,7 +48,7 @@ pub async fn jump(engine: &Engine, network: &Network, cursor: &Cursor, heads: &H
     // What stays unexplained is searched again by the nonces, behind the new cursor.
     let (foreign, _) = used_nonce::foreign_of(network, &seen, &mut receipts, gap).await?;
     let (adopted, shown) = adopted(engine, network, cursor).await?;
-    let last = new_final(network, cursor, finalized, &landing).await?;
+    let last = new_final(network, cursor, finalized, &landing).await;
     let mut tx = engine.db.begin().await?;
     chain::rewind(&mut tx, cursor.chain_id, cursor.final_number).await?;
     let header =
@@ -85,20 +85,15 @@ fn wrong_chain(cursor: &Cursor, found: B256) -> Fault {
 }
 
 /// The newest final block up to the landing, as the quorum has it. Finality never goes back.
-async fn new_final(
-    network: &Network,
-    cursor: &Cursor,
-    finalized: Option<Header>,
-    landing: &Header,
-) -> Result<(i64, B256), Fault> {
+async fn new_final(network: &Network, cursor: &Cursor, finalized: Option<Header>, landing: &Header) -> (i64, B256) {
     let known = (cursor.final_number, cursor.final_hash.0);
     let found = match finalized {
         Some(last) if last.number < landing.number => Some(last),
         // One endpoint alone does not make the landing final.
-        Some(_) => network.chain.agreed_header(landing.number).await?.filter(|agreed| agreed.hash == landing.hash),
+        Some(_) => network.chain.agreed_header(landing.number).await.filter(|agreed| agreed.hash == landing.hash),
         None => None,
     };
-    Ok(found.map(|last| (last.number.cast_signed(), last.hash)).filter(|last| last.0 > known.0).unwrap_or(known))
+    found.map(|last| (last.number.cast_signed(), last.hash)).filter(|last| last.0 > known.0).unwrap_or(known)
 }
 
 /// Each lane with its open attempts, and its key's transaction count at the new cursor.

@@ -10,7 +10,7 @@ use muniment_domain::{Code, Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::approval_request::About;
-use crate::engine::{Engine, Network, execution, queue};
+use crate::engine::{Engine, Network, queue};
 
 /// A request to accept the new history of a chain.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -141,8 +141,7 @@ async fn halted(tx: &mut Tx, chain_id: i64) -> Result<Chain> {
 
 /// The hash of the block at a height, on which the endpoints agree.
 async fn agreed_hash(network: &Network, number: i64) -> Result<B256> {
-    let header =
-        network.chain.agreed_header(number.cast_unsigned()).await.map_err(|fault| execution::unavailable(&fault))?;
+    let header = network.chain.agreed_header(number.cast_unsigned()).await;
     let silent = || {
         Error::refused(
             Code::ChainUnavailable,

@@ -34,9 +34,14 @@ pub async fn find(
     if seconds(&last) <= record {
         // Later blocks could still be at or before the record date. On a chain that mines on demand, silence shows that there are none.
         let quiet = engine.db.clock().now().timestamp() > record.max(seconds(&last)) + SILENCE_SECONDS;
-        let on_demand = network.mines_at_once() && cursor.head_number == cursor.final_number;
-        if on_demand && quiet {
-            return Ok(at(&last));
+        if network.mines_at_once() && quiet && cursor.head_number == cursor.final_number {
+            // The stored head can be old: the follower stands still, or it has not caught up after a restart.
+            let trouble = cursor.halted_reason.or(cursor.blocked_reason);
+            if trouble.is_none() && network.chain.undisputed_head().await.as_ref() == Some(&last) {
+                return Ok(at(&last));
+            }
+            let unseen = || format!("not all endpoints show block {} as the newest one", last.number);
+            return waits("not_final", trouble.unwrap_or_else(unseen));
         }
         return waits("not_final", format!("the last final block {} is not after the record date", last.number));
     }
