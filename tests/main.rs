@@ -140,6 +140,7 @@ mod subscription_caller;
 mod subscription_race;
 mod subscription_state;
 mod subscription_timer;
+mod suspension_race;
 mod test_clock;
 mod test_environment;
 mod tidy;

@@ -97,11 +97,11 @@ pub async fn due(tx: &mut Tx, now: DateTime<Utc>, limit: i64) -> Result<Vec<Dist
     .await
 }
 
-/// Distributions that can pay an investor now, have a page of theirs that is not final, or are about to be calculated.
+/// Distributions that can pay an investor now, again where it failed, have a page of theirs that is not final, or are about to be calculated.
 pub async fn about_to_pay(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<DistributionId>> {
     sql("select id from distributions where status = 'snapshotted'
          union select e.distribution_id from entitlements e join distributions d on d.id = e.distribution_id
-         where e.investor_id = $1 and e.status in ('calculated', 'queued') and d.status <> 'cancelled' order by 1")
+         where e.investor_id = $1 and e.status in ('calculated', 'queued', 'failed') and d.status <> 'cancelled' order by 1")
     .bind(investor_id)
     .scalars(tx)
     .await

@@ -9,7 +9,7 @@ use muniment_domain::investor::{self, Accreditation, AccreditationDecision, Inve
 use muniment_domain::kyc::{self, DecisionReason, NewCase};
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::policy::Limits;
-use muniment_domain::{Code, Error, Result, country, offering, operation_item, subscription};
+use muniment_domain::{Code, Error, Result, country, distribution, offering, operation_item, subscription};
 
 use crate::engine::timer;
 use crate::limits;
@@ -184,9 +184,16 @@ pub async fn approval_ended(tx: &mut Tx, investor_id: &InvestorId, by: &Requeste
 }
 
 /// Refuses a page with a holder whose identity is not approved. A page that waits leaves such a holder out, but this one had failed by then.
+/// First it takes the lock under which a suspension is written, so that neither misses the other.
 pub async fn refuse_unapproved(tx: &mut Tx, op: &Operation) -> Result<()> {
-    if !matches!(op.kind, Kind::Mint | Kind::Payout) {
-        return Ok(());
+    match (op.kind, &op.offering_id) {
+        (Kind::Payout, _) if op.subject_type == "distribution" => {
+            distribution::lock_row(tx, &op.subject()).await?;
+        }
+        (Kind::Mint, Some(offering_id)) => {
+            offering::lock_row(tx, offering_id).await?;
+        }
+        _ => return Ok(()),
     }
     let items = operation_item::of_operation(tx, &op.id).await?;
     let wallets: Vec<Address> = items.iter().map(|item| item.wallet_address.0).collect();
