@@ -17,6 +17,9 @@ use crate::field::subject::Trouble;
 use crate::http::instant::Instant;
 use crate::offering::brief;
 
+/// Operations that a distribution shows.
+const OPERATIONS_MAX: i64 = 100;
+
 /// The facts of a distribution that every reader sees.
 #[derive(Serialize, ToSchema)]
 #[schema(as = DistributionFacts)]
@@ -104,6 +107,7 @@ pub struct Full {
     pub account: Account,
     /// The wallet that pays.
     funding_wallet: Typed,
+    /// The newest 100 operations of the payout. `GET /blockchain/operations?subject_id=` lists all of them.
     operations: Vec<PayoutOperation>,
     created_by: String,
 }
@@ -115,7 +119,7 @@ pub struct Org {
     #[serde(flatten)]
     pub account: Account,
     /// The number of operations of the payout.
-    operation_count: usize,
+    operation_count: i64,
 }
 
 /// The totals of the distribution.
@@ -165,7 +169,7 @@ struct Declaration {
 
 /// Everything about one.
 pub async fn full(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Full> {
-    let operations = distribution::operations_of(tx, &d.id).await?.into_iter();
+    let operations = distribution::operations_of(tx, &d.id, OPERATIONS_MAX).await?.into_iter();
     Ok(Full {
         account: account(tx, d, of).await?,
         funding_wallet: Typed(d.funding_wallet.0),
@@ -178,7 +182,7 @@ pub async fn full(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Full> 
 
 /// One for its issuer.
 pub async fn org(tx: &mut Tx, d: &Distribution, of: &Offering) -> Result<Org> {
-    let operation_count = distribution::operations_of(tx, &d.id).await?.len();
+    let operation_count = distribution::operation_count(tx, &d.id).await?;
     Ok(Org { account: account(tx, d, of).await?, operation_count })
 }
 

@@ -107,12 +107,25 @@ pub async fn about_to_pay(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<D
     .await
 }
 
-/// The operations that pay a distribution, each with its number of entitlements.
-pub async fn operations_of(tx: &mut Tx, id: &DistributionId) -> Result<Vec<(OperationId, operation::Status, i64)>> {
+/// The newest operations of a distribution, oldest first, each with its number of entitlements.
+pub async fn operations_of(
+    tx: &mut Tx,
+    id: &DistributionId,
+    limit: i64,
+) -> Result<Vec<(OperationId, operation::Status, i64)>> {
     sql("select o.id, o.status, (select count(*) from operation_items i where i.operation_id = o.id)
-         from operations o where o.subject_type = 'distribution' and o.subject_id = $1
+         from (select id, status from operations where subject_type = 'distribution' and subject_id = $1
+               order by id desc limit $2) o
          order by o.id")
-    .bind(id)
+    .bind((id, limit))
     .rows(tx)
     .await
+}
+
+/// The number of operations of a distribution.
+pub async fn operation_count(tx: &mut Tx, id: &DistributionId) -> Result<i64> {
+    sql("select count(*) from operations where subject_type = 'distribution' and subject_id = $1")
+        .bind(id)
+        .scalar(tx)
+        .await
 }

@@ -9,7 +9,7 @@ use chrono::{DateTime, Utc};
 use serde_json::{Value, json};
 use sqlx::types::Json;
 
-pub use list::{Filter, Scope, about_to_pay, count, due, find, list, lock_row, operations_of};
+pub use list::{Filter, Scope, about_to_pay, count, due, find, list, lock_row, operation_count, operations_of};
 pub use new::{New, insert};
 pub use state::{Move, Status};
 

@@ -23,6 +23,9 @@ use crate::requester::Requester;
 /// The name of the step.
 pub const STEP: &str = "cancelDistribution";
 
+/// Failed operations of a distribution among which that with the escrow is searched. The others are claims.
+const FAILED_MAX: i64 = 1_000;
+
 /// A request to end a list early.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Request {
@@ -59,12 +62,14 @@ async fn failed_operation(
     if d.method != Method::Distributor || !d.status.is_executed() {
         return Err(none("This distribution has no money in escrow."));
     }
-    for (id, ..) in distribution::operations_of(tx, distribution_id).await? {
-        let op = operation::find(tx, &id).await?;
-        if op.kind != Kind::DistributorPayout || !op.needs_attention() {
-            continue;
-        }
-        let steps = step::of_operation(tx, &id).await?;
+    let failed = operation::Filter {
+        subject_id: Some(distribution_id.to_string()),
+        kinds: vec![Kind::DistributorPayout],
+        needs_attention: Some(true),
+        ..operation::Filter::default()
+    };
+    for op in operation::list(tx, &failed, FAILED_MAX, 0).await? {
+        let steps = step::of_operation(tx, &op.id).await?;
         if !steps.iter().any(|s| s.name == CREATE && s.outcome == Some(Outcome::Success)) {
             continue;
         }
