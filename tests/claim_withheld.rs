@@ -12,7 +12,12 @@ use crate::reconciliation::{kinds, report};
 
 /// A distribution to five holders whose page left out the first three, because they were frozen then. Two accounts fit a page of claims.
 async fn with_three_withheld(database: Database) -> (PayoutFixture, String) {
-    let fixture = PayoutFixture::with(database, 5, |site| site.config.engine("payout_page_holders", 5)).await;
+    with_three_withheld_of_pages(database, 5).await
+}
+
+/// The same; half as many accounts fit a page of claims.
+async fn with_three_withheld_of_pages(database: Database, holders: u64) -> (PayoutFixture, String) {
+    let fixture = PayoutFixture::with(database, 5, |site| site.config.engine("payout_page_holders", holders)).await;
     let id = fixture.calculated("distributor", "500.00").await;
     for holder in 1..=3 {
         fixture.send_foreign(token::freeze(Address::ZERO, fixture.token, wallet(holder), Bytes::new())).await;
@@ -55,6 +60,20 @@ async fn ends(fixture: &PayoutFixture, id: &str) -> String {
 async fn claimed_by_stranger(fixture: &PayoutFixture, id: &str, holder: usize) -> String {
     let call = claim::one(signer_of(KEYS[3]), fixture.site.platform.distributor, keccak256(id), wallet(holder));
     fixture.send_as(KEYS[3], call).await
+}
+
+/// Claims for everybody; two people write off what is missing. Returns what they saw.
+async fn written_off(fixture: &PayoutFixture, id: &str) -> Vec<String> {
+    let op = claim_all(fixture, "claim", id).await.text("/operations/0/id");
+    fixture.site.settled().await;
+    assert_eq!(fixture.server.state(&op).await, ("failed".to_owned(), "effect_mismatch".to_owned()));
+    let body = json!({ "resolution": "abandon", "reason": "it was claimed otherwise" });
+    let requested = fixture.server.act("abandon", &op, "reconcile", body).await;
+    let shown = fixture.server.get(requested.headers["location"].to_str().unwrap()).await;
+    fixture.approve(&requested).await;
+    fixture.reaches(id, "partially_completed").await;
+    let missing = shown.body["payload"]["missing"].as_array().unwrap().iter();
+    missing.map(|line| line.as_str().unwrap().to_owned()).collect()
 }
 
 /// Sets what the distributor withholds of an account, as if other lines of it had been paid meanwhile.
@@ -162,18 +181,36 @@ on_both_databases! {
         set_frozen(&fixture, 1, false).await;
         set_withheld(&fixture, &id, 1, 1).await;
         claimed_by_stranger(&fixture, &id, 1).await;
-        let op = claim_all(&fixture, "claim", &id).await.text("/operations/0/id");
-        fixture.site.settled().await;
-        assert_eq!(fixture.server.state(&op).await, ("failed".to_owned(), "effect_mismatch".to_owned()));
-        let body = json!({ "resolution": "abandon", "reason": "it was claimed otherwise" });
-        let requested = fixture.server.act("abandon", &op, "reconcile", body).await;
-        let shown = fixture.server.get(requested.headers["location"].to_str().unwrap()).await;
-        let missing = shown.text("/payload/missing/0");
-        assert!(missing.contains("1 units were claimed for"), "{missing}");
-        fixture.approve(&requested).await;
-        fixture.reaches(&id, "partially_completed").await;
+        let missing = written_off(&fixture, &id).await;
+        assert!(missing[0].contains("1 units were claimed for"), "{missing:?}");
         let left = fixture.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap();
-        assert_eq!((left.3.as_str(), held(&fixture, &id).await), ("failed", [2, 3].map(wallet).into()));
+        assert_eq!((left.3.as_str(), left.4.as_str()), ("held", "operator"));
+        assert_eq!(held(&fixture, &id).await, [2, 3].map(wallet).into());
+    }
+
+    async fn a_claimed_page_is_written_off_line_by_line(database: Database) {
+        let (fixture, id) = with_three_withheld_of_pages(database, 6).await;
+        for holder in 1..=3 {
+            set_frozen(&fixture, holder, false).await;
+        }
+        set_withheld(&fixture, &id, 1, 1).await;
+        // Nothing is left for the third, and no transaction claimed what was withheld.
+        set_withheld(&fixture, &id, 3, 1).await;
+        claimed_by_stranger(&fixture, &id, 3).await;
+        let missing = written_off(&fixture, &id).await;
+        let sum = fixture.parts(&id).await.into_iter().find(|part| part.1 == wallet(1)).unwrap().2 * 10_000;
+        assert_eq!(missing[1..], [
+            format!("line 0: {} got 1 of {sum} units", wallet(1).to_checksum(None)),
+            "1 of 3 lines were paid and stay paid".to_owned(),
+            "1 of 3 lines stay with the distributor and can be claimed again".to_owned(),
+        ]);
+        let parts = fixture.parts(&id).await;
+        let of = |holder: usize| parts.iter().find(|part| part.1 == wallet(holder)).map(|part| (part.3.as_str(), part.4.as_str()));
+        assert_eq!((of(1), of(2), of(3)), (Some(("held", "operator")), Some(("paid", "")), Some(("held", "withheld_frozen"))));
+        let receipts = format!("payout_receipts where payee_address = '{:#x}'", wallet(2));
+        assert_eq!(fixture.site.count(&receipts).await, 1);
+        let reissued = fixture.server.post(&format!("/v1/distributions/{id}/reissue"), "again", json!({ "reason": "x" })).await;
+        assert_eq!(reissued.problem(), (409, "nothing_to_pay".to_owned()), "{reissued:?}");
     }
 
     async fn two_lines_of_one_account_are_claimed_in_one_payment(database: Database) {

@@ -22,7 +22,7 @@ use crate::{
         operation::{Execution, MissingEffect, events, read},
     },
     fault::Fault,
-    payout::coin::{paid_by, payments},
+    payout::coin::{LineTransfer, line_transfers, paid_by, payments},
     rpc::required,
 };
 
@@ -68,12 +68,11 @@ pub fn effect(
     if !receipt.success {
         return Err(MissingEffect("the transaction reverted".into()));
     }
-    let call = Claim::of(data).ok_or_else(|| MissingEffect("the call is not a claim".to_owned()))?;
-    let claimed_events: Vec<_> =
-        events::<WithheldClaimed>(receipt, distributor).filter(|event| event.id == call.id).collect();
+    let claim = Claim::of(data).ok_or_else(|| MissingEffect("the call is not a claim".to_owned()))?;
     let (mut outcomes, mut paid) = (Vec::with_capacity(units.len()), Vec::new());
-    for (account, units) in call.accounts.iter().zip(units) {
-        let Some(claimed) = claimed_events.iter().find(|event| event.account == *account) else {
+    for ((claimed, account), units) in claimed(receipt, distributor, &claim).into_iter().zip(&claim.accounts).zip(units)
+    {
+        let Some(claimed) = claimed else {
             outcomes.push(LineOutcome::Kept);
             continue;
         };
@@ -85,7 +84,7 @@ pub fn effect(
         outcomes.push(LineOutcome::Paid(claimed.payee));
     }
     if paid.is_empty() {
-        let why = format!("{distributor} has no event that pays withheld money of {:?}", call.accounts);
+        let why = format!("{distributor} has no event that pays withheld money of {:?}", claim.accounts);
         return Err(MissingEffect(why));
     }
     // One transaction can claim for other accounts as well: these payments must be among its transfers.
@@ -97,6 +96,31 @@ pub fn effect(
         }
     }
     Ok(outcomes)
+}
+
+/// The claim event of each account.
+fn claimed(receipt: &Receipt, distributor: Address, claim: &Claim) -> Vec<Option<WithheldClaimed>> {
+    let events: Vec<_> = events::<WithheldClaimed>(receipt, distributor).filter(|event| event.id == claim.id).collect();
+    claim.accounts.iter().map(|account| events.iter().find(|event| event.account == *account).cloned()).collect()
+}
+
+/// The payee of each account with what the coin's events show for it, if the claim as a whole lacks its effect. None for an account that
+/// the distributor still keeps.
+pub fn account_transfers(
+    receipt: &Receipt,
+    distributor: Address,
+    asset: Address,
+    claim: &Claim,
+    units: &[u128],
+) -> Vec<Option<(Address, LineTransfer)>> {
+    let claimed = claimed(receipt, distributor, claim);
+    let due: Vec<_> = claimed
+        .iter()
+        .zip(units)
+        .filter_map(|(claimed, units)| Some((claimed.as_ref()?.payee, U256::from(*units))))
+        .collect();
+    let mut shown = line_transfers(receipt, asset, paid_by(receipt, asset, distributor), &due).into_iter();
+    claimed.into_iter().map(|claimed| Some((claimed?.payee, shown.next()?))).collect()
 }
 
 /// Whether nothing is left to claim: a claim sets the withheld amount of its account to zero.

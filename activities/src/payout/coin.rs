@@ -116,7 +116,7 @@ pub(crate) fn paid_by(receipt: &Receipt, asset: Address, payer: Address) -> Paym
 }
 
 /// All payments in this transaction, from anybody.
-pub(crate) fn arrived(receipt: &Receipt, asset: Address) -> Payments {
+fn arrived(receipt: &Receipt, asset: Address) -> Payments {
     payments(events::<DemoCoin::Transfer>(receipt, asset).map(|event| (event.to, event.value)))
 }
 
@@ -136,6 +136,59 @@ pub(crate) fn compare(wanted: &Payments, found: &Payments) -> Result<(), Missing
         ))),
         None => Ok(()),
     }
+}
+
+/// What the coin's events show for one line of an executed payment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LineTransfer {
+    /// Exactly its units went to the holder.
+    Exact,
+    /// Another amount went to the holder.
+    OtherAmount(U256),
+    /// No transfer to the holder.
+    Missing,
+}
+
+/// What the coin's events show for each line, a payee and its units. `paid` is what the payer sent; a transfer to the payee from any account
+/// counts as another amount.
+pub(crate) fn line_transfers(
+    receipt: &Receipt,
+    asset: Address,
+    mut paid: Payments,
+    due: &[(Address, U256)],
+) -> Vec<LineTransfer> {
+    let mut arrived = arrived(receipt, asset);
+    // Match exact payments first, so that no line takes the transfer of another line to the same holder.
+    let exact: Vec<bool> = due
+        .iter()
+        .map(|payment| {
+            let is_paid = take(&mut paid, *payment);
+            if is_paid {
+                take(&mut arrived, *payment);
+            }
+            is_paid
+        })
+        .collect();
+    let mut said = Vec::with_capacity(exact.len());
+    for ((payee, _), exact) in due.iter().zip(exact) {
+        let other = arrived.iter().find(|((to, _), count)| to == payee && **count > 0);
+        said.push(match (exact, other.map(|(payment, _)| *payment)) {
+            (true, _) => LineTransfer::Exact,
+            (false, Some(payment)) => {
+                take(&mut arrived, payment);
+                LineTransfer::OtherAmount(payment.1)
+            }
+            (false, None) => LineTransfer::Missing,
+        });
+    }
+    said
+}
+
+/// Removes one payment from the counts; false if there is none.
+fn take(counted: &mut Payments, payment: (Address, U256)) -> bool {
+    let Some(count) = counted.get_mut(&payment).filter(|count| **count > 0) else { return false };
+    *count -= 1;
+    true
 }
 
 #[cfg(test)]

@@ -12,7 +12,7 @@ use crate::{
     },
     payout::{
         calldata::{batchPayoutCall, payoutCall},
-        coin::{self, Payments, compare, paid_by, payments},
+        coin::{self, LineTransfer, Payments, compare, paid_by, payments},
     },
 };
 
@@ -74,54 +74,10 @@ fn payments_of(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Payments
     found
 }
 
-/// What the coin's events show for one line of an executed page.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LineTransfer {
-    /// Exactly its units went to the holder.
-    Exact,
-    /// Another amount went to the holder.
-    OtherAmount(U256),
-    /// No transfer to the holder.
-    Missing,
-}
-
-/// What the coin's events show for each line, if the page as a whole lacks its effect. A transfer to the holder from any
-/// account counts as another amount.
+/// What the coin's events show for each line, if the page as a whole lacks its effect.
 pub fn line_transfers(receipt: &Receipt, payer: Address, page: &PayoutPage) -> Vec<LineTransfer> {
-    let (mut paid, mut arrived) = (payments_of(receipt, payer, page), coin::arrived(receipt, page.asset));
-    // Match exact payments first, so that no line takes the transfer of another line to the same holder.
-    let exact: Vec<bool> = page
-        .lines
-        .iter()
-        .map(|line| {
-            let payment = (line.holder(), U256::from(line.units()));
-            let is_paid = take(&mut paid, payment);
-            if is_paid {
-                take(&mut arrived, payment);
-            }
-            is_paid
-        })
-        .collect();
-    let mut said = Vec::with_capacity(exact.len());
-    for (line, exact) in page.lines.iter().zip(exact) {
-        let other = arrived.iter().find(|((payee, _), count)| *payee == line.holder() && **count > 0);
-        said.push(match (exact, other.map(|(payment, _)| *payment)) {
-            (true, _) => LineTransfer::Exact,
-            (false, Some(payment)) => {
-                take(&mut arrived, payment);
-                LineTransfer::OtherAmount(payment.1)
-            }
-            (false, None) => LineTransfer::Missing,
-        });
-    }
-    said
-}
-
-/// Removes one payment from the counts; false if there is none.
-fn take(counted: &mut Payments, payment: (Address, U256)) -> bool {
-    let Some(count) = counted.get_mut(&payment).filter(|count| **count > 0) else { return false };
-    *count -= 1;
-    true
+    let due: Vec<_> = page.lines.iter().map(|line| (line.holder(), U256::from(line.units()))).collect();
+    coin::line_transfers(receipt, page.asset, payments_of(receipt, payer, page), &due)
 }
 
 #[cfg(test)]

@@ -25,8 +25,7 @@ use crate::engine::effect::{Effect, Inclusion, Shown, payload, shown};
 use crate::engine::failure::Failure;
 use crate::engine::kind::OperationKind;
 use crate::engine::{Engine, Network};
-use crate::payout::withheld::{self, Sum};
-use crate::payout::{self, allowance, claim, distributor, reclaim, split};
+use crate::payout::{self, allowance, claim, distributor, reclaim, split, withheld};
 use crate::requester::Requester;
 
 /// Pays pages of holders directly from the payer.
@@ -142,7 +141,7 @@ impl OperationKind for DistributorPayout {
             }
             claim::ONE | claim::PAGE => {
                 let sums = withheld::sums(op)?;
-                let outcomes = effect(receipt, target, payload(op, "asset")?, data, &claimed_units(op, &sums)?);
+                let outcomes = effect(receipt, target, payload(op, "asset")?, data, &withheld::units(op, &sums)?);
                 let lines = |outcomes: Vec<LineOutcome>| {
                     outcomes.into_iter().zip(&sums).flat_map(|(o, sum)| repeat_n(o, sum.lines))
                 };
@@ -185,7 +184,7 @@ impl OperationKind for DistributorPayout {
         async move {
             let (target, data) = (step.target.0, step.calldata.as_slice());
             let found = if [claim::ONE, claim::PAGE].contains(&step.name.as_str()) {
-                let units = claimed_units(op, &withheld::sums(op)?)?;
+                let units = withheld::units(op, &withheld::sums(op)?)?;
                 find_claim(chain, target, data, &units, since, at).await
             } else {
                 contract::find_execution(chain, target, data, since).await
@@ -223,10 +222,6 @@ impl OperationKind for AuditDeclaration {
 
 fn damaged(op: &Operation) -> Error {
     Error::Unreadable { what: "step", id: op.id.to_string(), why: "its call cannot be read".to_owned() }
-}
-
-fn claimed_units(op: &Operation, sums: &[Sum]) -> Result<Vec<u128>> {
-    sums.iter().map(Sum::units).collect::<Option<_>>().ok_or_else(|| damaged(op))
 }
 
 fn allowed(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Shown> {

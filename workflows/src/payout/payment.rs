@@ -3,7 +3,8 @@
 use alloy_primitives::{Address, B256, Bytes};
 use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::contract::operation::payload_hash;
-use muniment_activities::payout::direct::{self, LineTransfer, PayoutPage};
+use muniment_activities::payout::coin::LineTransfer;
+use muniment_activities::payout::direct::{self, PayoutPage};
 use muniment_domain::approval::{self, Approval};
 use muniment_domain::column::Dec;
 use muniment_domain::db::Tx;
@@ -257,7 +258,7 @@ pub async fn settle(
         LineOutcome::Paid(_) => None,
         LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
         LineOutcome::TransferFailed => Some((line, HoldReason::WithheldTransferFailed)),
-        LineOutcome::Kept => Some((line, withheld::before(op, line).unwrap_or(HoldReason::WithheldTransferFailed))),
+        LineOutcome::Kept => Some((line, still_withheld(op, line))),
     };
     let kept: Vec<_> = (first_line..).zip(outcomes).filter_map(kept).collect();
     entitlement::withhold(tx, &op.id, &kept).await?;
@@ -269,27 +270,35 @@ pub async fn settle(
 }
 
 /// Gives up a page that was executed without its whole effect. A holder whom the coin paid exactly is paid, a holder with another amount is
-/// held for a person to decide, and the others are unpaid.
+/// held for a person to decide, what the distributor keeps stays withheld, and the others are unpaid.
 pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Result<()> {
     if op.subject_type != "distribution" || op.kind == Kind::AuditDeclaration {
         return Ok(());
     }
     let d = distribution::lock_row(tx, &op.subject()).await?;
-    for (first_line, (holder, said)) in (0i64..).zip(&short.lines) {
-        match said {
-            LineTransfer::Exact => {
+    let mut held = Vec::new();
+    for payment in &short.payments {
+        let first_line = payment.first_line;
+        let lines = (first_line..).take(payment.lines);
+        match payment.transfer {
+            Some((payee, LineTransfer::Exact)) => {
                 let (tx_hash, block_number) = (short.tx_hash, short.block_number);
-                let paid = Paid { operation_id: &op.id, first_line, payees: &[Some(*holder)], tx_hash, block_number };
+                let payees = vec![Some(payee); payment.lines];
+                let paid = Paid { operation_id: &op.id, first_line, payees: &payees, tx_hash, block_number };
                 entitlement::set_paid(tx, &d, &paid).await?;
             }
-            LineTransfer::OtherAmount(_) => {
-                entitlement::withhold(tx, &op.id, &[(first_line, HoldReason::Operator)]).await?
-            }
-            LineTransfer::Missing => {}
+            Some((_, LineTransfer::OtherAmount(_))) => held.extend(lines.map(|line| (line, HoldReason::Operator))),
+            Some((_, LineTransfer::Missing)) => {}
+            None => held.extend(lines.map(|line| (line, still_withheld(op, line)))),
         }
     }
-    // The distributor no longer keeps these amounts, so they cannot be claimed again.
+    entitlement::withhold(tx, &op.id, &held).await?;
     entitlement::fail(tx, &op.id).await.map(drop)
+}
+
+/// Why a line stays with the distributor after a claim that could not pay it.
+fn still_withheld(op: &Operation, line: i64) -> HoldReason {
+    withheld::before(op, line).unwrap_or(HoldReason::WithheldTransferFailed)
 }
 
 /// Gives up an operation without effect: its entitlements can be paid by another one.

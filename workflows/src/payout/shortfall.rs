@@ -3,7 +3,10 @@
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::receipt::{Agreement, Receipt};
-use muniment_activities::payout::direct::{self, LineTransfer};
+use muniment_activities::contract::line::Line;
+use muniment_activities::payout::claim::{self, Claim};
+use muniment_activities::payout::coin::LineTransfer;
+use muniment_activities::payout::direct;
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result};
@@ -11,7 +14,7 @@ use muniment_domain::{Code, Error, Result};
 use crate::engine::effect;
 use crate::engine::execution::{self, Executed};
 use crate::engine::{Engine, Network};
-use crate::payout::allowance;
+use crate::payout::withheld;
 
 /// The missing effect of a payment.
 #[derive(Clone, Debug)]
@@ -22,12 +25,24 @@ pub struct Shortfall {
     pub tx_hash: B256,
     /// Its block.
     pub block_number: i64,
-    /// For a page of a direct payout, the coin's evidence for each line.
-    pub lines: Lines,
+    /// The coin's evidence for each payment of a direct page or a claim.
+    pub payments: Vec<Payment>,
 }
 
-/// The lines of a page, each with its holder and the coin's evidence.
-pub type Lines = Vec<(Address, LineTransfer)>;
+/// One payment of an executed call.
+#[derive(Clone, Debug)]
+pub struct Payment {
+    /// Its first line in the operation.
+    pub first_line: i64,
+    /// The number of its lines. After recoveries a claim can pay several lines together.
+    pub lines: usize,
+    /// The holder, or the account of a claim.
+    holder: Address,
+    /// The units that are due.
+    units: u128,
+    /// The payee, and what the coin shows for it. None while the distributor keeps the amount.
+    pub transfer: Option<(Address, LineTransfer)>,
+}
 
 /// The shortfall of an executed payment. None if it has its whole effect, or if no receipt is found.
 pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step) -> Result<Option<Shortfall>> {
@@ -51,31 +66,55 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
         }
     }
     let Err(whole) = engine.kind(op).effect(op, step, &receipt)? else { return Ok(None) };
-    let (lines, findings) = evidence(op, step, &receipt)?;
+    let payments = payments(op, step, &receipt)?;
     let mut missing = vec![whole.to_string()];
-    missing.extend(findings);
+    missing.extend(findings(&payments));
     let block_number = receipt.block_number.cast_signed();
-    Ok(Some(Shortfall { missing, tx_hash: receipt.tx_hash, block_number, lines }))
+    Ok(Some(Shortfall { missing, tx_hash: receipt.tx_hash, block_number, payments }))
 }
 
-/// The evidence for each line of a direct payout.
-fn evidence(op: &Operation, step: &Step, receipt: &Receipt) -> Result<(Lines, Vec<String>)> {
-    let page = direct::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout && step.name != allowance::STEP);
-    let Some(page) = page else { return Ok((Vec::new(), Vec::new())) };
-    let lines = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page);
+/// The evidence for each payment of a direct page or a claim.
+fn payments(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Vec<Payment>> {
+    if let Some(page) = direct::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout) {
+        let shown = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page);
+        let payment = |((first_line, line), transfer): ((i64, &Line), LineTransfer)| {
+            let (holder, units) = (line.holder(), line.units());
+            Payment { first_line, lines: 1, holder, units, transfer: Some((holder, transfer)) }
+        };
+        return Ok((0i64..).zip(&page.lines).zip(shown).map(payment).collect());
+    }
+    let Some(claim) = Claim::of(&step.calldata) else { return Ok(Vec::new()) };
+    let sums = withheld::sums(op)?;
+    let units = withheld::units(op, &sums)?;
+    let shown = claim::account_transfers(receipt, step.target.0, effect::payload(op, "asset")?, &claim, &units);
+    let mut first_line = 0;
+    let payments = claim.accounts.iter().zip(units).zip(sums).zip(shown).map(|(((holder, units), sum), transfer)| {
+        let payment = Payment { first_line, lines: sum.lines, holder: *holder, units, transfer };
+        first_line += i64::try_from(sum.lines).unwrap_or(i64::MAX);
+        payment
+    });
+    Ok(payments.collect())
+}
+
+/// Sentences about the payments.
+fn findings(payments: &[Payment]) -> Vec<String> {
     let mut findings = Vec::new();
-    for (index, (line, said)) in page.lines.iter().zip(&lines).enumerate() {
-        let (holder, units) = (line.holder().to_checksum(None), line.units());
-        match said {
-            LineTransfer::Exact => {}
-            LineTransfer::Missing => findings.push(format!("line {index}: {holder} got nothing of {units} units")),
-            LineTransfer::OtherAmount(other) => {
-                findings.push(format!("line {index}: {holder} got {other} of {units} units"))
-            }
+    let (mut paid, mut kept, mut all) = (0, 0, 0);
+    for Payment { first_line, lines, holder, units, transfer } in payments {
+        let line = format!("line {first_line}: {}", holder.to_checksum(None));
+        all += lines;
+        match transfer.map(|(_, said)| said) {
+            Some(LineTransfer::Exact) => paid += lines,
+            Some(LineTransfer::Missing) => findings.push(format!("{line} got nothing of {units} units")),
+            Some(LineTransfer::OtherAmount(other)) => findings.push(format!("{line} got {other} of {units} units")),
+            None => kept += lines,
         }
     }
-    let paid = lines.iter().filter(|said| **said == LineTransfer::Exact).count();
-    findings.push(format!("{paid} of {} lines were paid and stay paid", lines.len()));
-    let lines = page.lines.iter().map(|line| line.holder()).zip(lines).collect();
-    Ok((lines, findings))
+    if all > 0 {
+        findings.push(format!("{paid} of {all} lines were paid and stay paid"));
+    }
+    if kept > 0 {
+        findings.push(format!("{kept} of {all} lines stay with the distributor and can be claimed again"));
+    }
+    findings
 }

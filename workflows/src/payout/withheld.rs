@@ -1,9 +1,9 @@
 //! What a claim of withheld money remembers: the sums of its accounts, and why each line was held before.
 
-use muniment_domain::Result;
 use muniment_domain::db::Tx;
 use muniment_domain::entitlement::{self, HoldReason, Status};
 use muniment_domain::operation::Operation;
+use muniment_domain::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::engine::effect;
@@ -23,11 +23,6 @@ impl Sum {
         let count = lines.len();
         Self { units: lines.sum::<u128>().to_string(), lines: count }
     }
-
-    /// The units.
-    pub fn units(&self) -> Option<u128> {
-        self.units.parse().ok()
-    }
 }
 
 /// What an operation claims, in the order of its accounts.
@@ -37,6 +32,13 @@ pub fn sums(op: &Operation) -> Result<Vec<Sum>> {
     }
     // An operation of the first edition claims for one account.
     Ok(vec![Sum { units: effect::payload(op, "units")?, lines: effect::payload(op, "lines")? }])
+}
+
+/// The units of these sums.
+pub fn units(op: &Operation, sums: &[Sum]) -> Result<Vec<u128>> {
+    let unreadable =
+        || Error::Unreadable { what: "operation", id: op.id.to_string(), why: "its sums cannot be read".to_owned() };
+    sums.iter().map(|sum| sum.units.parse().ok()).collect::<Option<_>>().ok_or_else(unreadable)
 }
 
 /// Why a line was withheld before the operation claimed it.
