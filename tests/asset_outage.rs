@@ -32,7 +32,7 @@ on_both_databases! {
         let sound = rpc.call("eth_getCode", json!([coin, "latest"])).await.as_str().unwrap().to_owned();
         rpc.call("anvil_setCode", json!([SOUND, sound])).await;
         set_coin(&fixture, &stopped()).await;
-        let op = fixture.executed(&id).await.text("/operations/0/id");
+        let op = fixture.executed(&id).await.text("/operations/1/id");
         fixture.site.settled().await;
         assert_eq!(fixture.server.state(&op).await, ("failed".to_owned(), "asset_unavailable".to_owned()));
         let held: Vec<_> = fixture.parts(&id).await.into_iter().filter(|part| part.3 == "held").collect();
@@ -52,7 +52,7 @@ on_both_databases! {
         let sound = rpc.call("eth_getCode", json!([coin, "latest"])).await.as_str().unwrap().to_owned();
         rpc.call("anvil_setCode", json!([SOUND, sound])).await;
         set_coin(&fixture, &stopped()).await;
-        let op = fixture.executed(&id).await.text("/operations/0/id");
+        let op = fixture.executed(&id).await.text("/operations/1/id");
         fixture.site.settled().await;
         set_coin(&fixture, &sound).await;
         // The whole escrow to one address, as the next page, with the tail of the real one and as the last page.

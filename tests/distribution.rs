@@ -11,7 +11,7 @@ on_both_databases! {
         let fixture = PayoutFixture::new(database, 5).await;
         for (method, total, kinds) in [
             ("direct_payout", "1000.01", vec!["payout", "payout", "payout", "payout"]),
-            ("distributor", "777.77", vec!["distributor_payout"]),
+            ("distributor", "777.77", vec!["payout", "distributor_payout"]),
             ("direct_payout", "0.07", vec!["payout", "payout", "payout"]),
         ] {
             let id = fixture.calculated(method, total).await;

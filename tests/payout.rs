@@ -100,12 +100,19 @@ on_both_databases! {
     async fn the_lane_takes_operations_without_a_wake(database: Database) {
         let fixture = PayoutFixture::with(database, 70, |site| site.config.engine("payout_page_holders", 1)).await;
         // More operations than one finished operation wakes: they wait for the allowance, then run at once. The sweep would come too late.
+        let mut last = String::new();
         for total in ["70.00", "140.00"] {
             let id = fixture.calculated("direct_payout", total).await;
             assert!(fixture.executed(&id).await.body["operations"].as_array().unwrap().len() >= 70);
             fixture.reaches(&id, "completed").await;
+            last = id;
         }
         assert_eq!(fixture.sums_agree().await, 140);
+        // As if one had paid in 141 pages.
+        fixture.site.write(&format!("update operations set subject_id = '{last}' where kind = 'payout'")).await;
+        let shown = fixture.shown(&last).await;
+        let newest = fixture.site.rows("select id from operations where kind = 'payout' order by id desc limit 1").await[0][0].clone();
+        assert_eq!((shown.body["operations"].as_array().unwrap().len(), shown.text("/operations/99/id")), (100, newest));
         assert_eq!(fixture.site.count("operations where status <> 'confirmed'").await, 0);
     }
 
@@ -163,21 +170,44 @@ on_both_databases! {
         assert_eq!(fixture.sums_agree().await, 8);
     }
 
-    async fn retrying_a_page_requests_an_abandoned_allowance_again(database: Database) {
+    async fn a_retry_requests_an_abandoned_allowance_again(database: Database) {
         let fixture = PayoutFixture::new(database, 2).await;
-        let id = fixture.calculated("direct_payout", "20.00").await;
-        fixture.site.lanes("paused").await;
-        let executed = fixture.executed(&id).await;
-        let [allowance, page] = [0, 1].map(|n| executed.text(&format!("/operations/{n}/id")));
-        let over = fixture.server.act("over", &allowance, "cancel", json!({ "mode": "unsent", "reason": "a test" })).await;
-        assert_eq!((over.status, over.text("/resolution")), (202, "abandoned".to_owned()), "{over:?}");
-        fixture.site.lanes("active").await;
-        fixture.site.settled().await;
-        assert_eq!(fixture.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
-        let retried = fixture.server.retry("retry", &page).await;
-        assert_eq!(retried.status, 202, "{retried:?}");
-        fixture.reaches(&id, "completed").await;
-        assert_eq!((fixture.sums_agree().await, fixture.site.count("payout_allowances").await), (2, 1));
+        for (number, method) in ["direct_payout", "distributor"].into_iter().enumerate() {
+            let id = fixture.calculated(method, "20.00").await;
+            fixture.site.lanes("paused").await;
+            let executed = fixture.executed(&id).await;
+            let [allowance, page] = [0, 1].map(|n| executed.text(&format!("/operations/{n}/id")));
+            let over = fixture.server.act(&format!("over-{number}"), &allowance, "cancel", json!({ "mode": "unsent", "reason": "a test" })).await;
+            assert_eq!((over.status, over.text("/resolution")), (202, "abandoned".to_owned()), "{over:?}");
+            fixture.site.lanes("active").await;
+            fixture.site.settled().await;
+            assert_eq!(fixture.server.state(&page).await, ("failed".to_owned(), "reverts".to_owned()));
+            let retried = fixture.server.retry(&format!("retry-{number}"), &page).await;
+            assert_eq!(retried.status, 202, "{retried:?}");
+            fixture.reaches(&id, "completed").await;
+            assert_eq!(fixture.site.count("payout_allowances").await, number as i64 + 1);
+        }
+        assert_eq!(fixture.sums_agree().await, 4);
+    }
+
+    async fn payouts_that_are_executed_together_share_one_allowance(database: Database) {
+        let fixture = PayoutFixture::new(database, 2).await;
+        for method in ["direct_payout", "distributor"] {
+            let ids = [fixture.calculated(method, "20.00").await, fixture.calculated(method, "30.00").await];
+            fixture.site.lanes("paused").await;
+            for id in &ids {
+                fixture.executed(id).await;
+            }
+            fixture.site.lanes("active").await;
+            for id in &ids {
+                fixture.reaches(id, "completed").await;
+            }
+        }
+        // Some coins refuse a second one.
+        let approved = "select target, cast(count(*) as text) from operation_steps where name = 'approve' group by target, calldata";
+        let coin = format!("{:#x}", fixture.site.platform.coin);
+        assert_eq!(fixture.site.rows(approved).await, [[coin.clone(), "1".to_owned()], [coin, "1".to_owned()]]);
+        assert_eq!(fixture.sums_agree().await, 8);
     }
 
     async fn retrying_a_reverted_page_pays_every_payable_holder(database: Database) {

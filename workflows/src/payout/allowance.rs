@@ -8,15 +8,15 @@ use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::id::{BatchId, of};
 use muniment_domain::lane::Lane;
 use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
-use muniment_domain::step::{self, Step};
+use muniment_domain::step::{self, Outcome, Step};
 use muniment_domain::{Result, payout_token};
 
 use crate::engine::queue;
 use crate::payout;
-use crate::payout::payer;
+use crate::payout::{distributor, payer};
 use crate::requester::Requester;
 
-/// The reason why a page waits: its allowance is not final yet.
+/// The reason why a payout waits: its allowance is not final yet.
 pub const PENDING: &str = "allowance_pending";
 
 /// The function of the coin.
@@ -40,15 +40,16 @@ impl AllowanceState {
     }
 }
 
-/// Makes sure that the token has an allowance from the payer of a distribution.
+/// Makes sure that a contract has an allowance from the payer of a distribution. All payouts share one operation for it: some coins refuse
+/// a second `approve`.
 pub async fn ensure(
     tx: &mut Tx,
     d: &Distribution,
+    spender: Address,
     lane: &Lane,
     batch_id: &BatchId,
     by: &Requester,
 ) -> Result<AllowanceState> {
-    let spender = d.token_address.0;
     if payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, spender).await? {
         return Ok(AllowanceState::Granted);
     }
@@ -63,24 +64,41 @@ pub async fn ensure(
     Ok(AllowanceState::Requested(Box::new(op)))
 }
 
-/// Makes sure that a retried page has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the page
-/// waits.
+/// Lets new or retried operations wait for their allowance. It needs no wake: the allowance wakes them when it is final, or the sweep does if
+/// that wake is lost.
+pub fn wait(ops: &mut [Operation]) {
+    ops.iter_mut().for_each(|op| op.blocked_reason = Some(PENDING.to_owned()));
+}
+
+/// Makes sure that a retried operation has its allowance. If the allowance operation was abandoned meanwhile, a new one grants it and the
+/// retried one waits.
 pub async fn renew(tx: &mut Tx, op: &mut Operation, by: &Requester) -> Result<bool> {
-    let is_page = op.kind == Kind::Payout && op.subject_type == "distribution";
-    if !is_page || step::of_operation(tx, &op.id).await?.iter().any(|step| step.name == STEP) {
+    let steps = step::of_operation(tx, &op.id).await?;
+    let Some(pulling) = steps.iter().find(|step| pulls(op, step)) else { return Ok(false) };
+    if pulling.outcome == Some(Outcome::Success) || steps.iter().any(|step| step.name == STEP) {
         return Ok(false);
     }
     let d = distribution::lock_row(tx, &op.subject()).await?;
     let (lane, batch_id) = (payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?, tx.new_id::<of::Batch>());
-    let waits = !matches!(ensure(tx, &d, &lane, &batch_id, by).await?, AllowanceState::Granted);
+    let state = ensure(tx, &d, pulling.target.0, &lane, &batch_id, by).await?;
+    let waits = !matches!(state, AllowanceState::Granted);
     if waits {
-        op.blocked_reason = Some(PENDING.to_owned());
+        wait(std::slice::from_mut(op));
     }
     Ok(waits)
 }
 
+/// Whether a step pulls the coin from the payer.
+fn pulls(op: &Operation, step: &Step) -> bool {
+    match op.kind {
+        Kind::Payout => op.subject_type == "distribution" && step.name != STEP,
+        Kind::DistributorPayout => step.name == distributor::CREATE,
+        _ => false,
+    }
+}
+
 /// The step that grants the allowance.
-pub fn call(d: &Distribution, spender: Address) -> NewStep {
+fn call(d: &Distribution, spender: Address) -> NewStep {
     payout::step(STEP, d.payout_token.0, &coin::approve(Address::ZERO, d.payout_token.0, spender).data)
 }
 
@@ -90,7 +108,7 @@ fn key(chain_id: i64, asset: Address, payer: Address, spender: Address) -> Strin
 
 /// Whether the allowance of a step is not final yet. A trial call that reverts is then not a failure.
 pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bool> {
-    if op.kind != Kind::Payout || step.name == STEP {
+    if !pulls(op, step) {
         return Ok(false);
     }
     let address = |field: &str| op.payload.0[field].as_str().and_then(|text| text.parse::<Address>().ok());
@@ -98,7 +116,7 @@ pub async fn is_under_way(tx: &mut Tx, op: &Operation, step: &Step) -> Result<bo
     Ok(operation::find_live(tx, &key(op.chain_id, asset, payer, step.target.0)).await?.is_some())
 }
 
-/// Stores the final allowance, and wakes the pages that waited for it.
+/// Stores the final allowance, and wakes the payouts that waited for it.
 pub async fn settle(tx: &mut Tx, op: &Operation, asset: Address, owner: Address, spender: Address) -> Result<()> {
     payout_token::set_allowed(tx, op.chain_id, asset, owner, spender, &op.id).await?;
     let mut waiting = operation::waiting_for(tx, op.chain_id, PENDING).await?;

@@ -1,20 +1,22 @@
-//! Payout through the distributor: the allowance if it is missing, then the declaration of the list with its sum in escrow, then the pages.
-//! All of it is one operation. Each step is prepared when the one before it is included.
+//! Payout through the distributor: one operation declares the list with its sum in escrow, then pays the pages. Each step is prepared when
+//! the one before it is included. If the distributor has no allowance from the payer yet, the operation waits for that of the allowance.
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::payout::distributor::{self, Declaration};
+use muniment_domain::Result;
 use muniment_domain::column::Hex;
 use muniment_domain::contract::{self, Kind as ContractKind};
 use muniment_domain::db::Tx;
 use muniment_domain::distribution::{self, Distribution};
 use muniment_domain::entitlement::Entitlement;
-use muniment_domain::operation::{self, Kind, NewStep, Operation};
-use muniment_domain::{Result, payout_token};
+use muniment_domain::id::of;
+use muniment_domain::operation::{self, Kind, NewOperation, NewStep, Operation};
 use serde_json::json;
 
 use crate::engine::queue;
 use crate::payout;
-use crate::payout::{allowance, payer};
+use crate::payout::allowance::{self, AllowanceState};
+use crate::payout::payer;
 use crate::requester::Requester;
 use crate::settings::Settings;
 
@@ -30,18 +32,25 @@ pub async fn pay(
     d: &Distribution,
     list: &[Entitlement],
     by: &Requester,
-) -> Result<Operation> {
+) -> Result<Vec<Operation>> {
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let escrow = contract::only(tx, d.chain_id, ContractKind::Distributor).await?;
-    let mut steps = Vec::new();
-    if !payout_token::is_allowed(tx, d.chain_id, d.payout_token.0, d.funding_wallet.0, escrow).await? {
-        steps.push(allowance::call(d, escrow));
-    }
-    steps.extend(declared(d, escrow, list, settings.payout_page_holders.clamp(1, payout::LINES_MAX))?);
+    let batch_id = tx.new_id::<of::Batch>();
+    let allowance = allowance::ensure(tx, d, escrow, &lane, &batch_id, by).await?;
+    let is_granted = matches!(allowance, AllowanceState::Granted);
+    let mut operations: Vec<Operation> = allowance.operation().into_iter().collect();
+    let steps = declared(d, escrow, list, settings.payout_page_holders.clamp(1, payout::LINES_MAX))?;
     let new = payout::new_operation(d, &lane, Kind::DistributorPayout, payout::payload(d), steps, by);
-    let op = payout::insert(tx, d, new, list).await?;
-    queue::first_wake(tx, &op).await?;
-    Ok(op)
+    let new = NewOperation { batch: operations.first().map(|_| (batch_id, 1)), ..new };
+    let mut paying = [payout::insert(tx, d, new, list).await?];
+    if is_granted {
+        queue::first_wakes(tx, &paying).await?;
+    } else {
+        allowance::wait(&mut paying);
+        operation::save_all(tx, &mut paying).await?;
+    }
+    operations.extend(paying);
+    Ok(operations)
 }
 
 fn declared(d: &Distribution, escrow: Address, list: &[Entitlement], page_lines: usize) -> Result<Vec<NewStep>> {

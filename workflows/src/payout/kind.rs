@@ -131,6 +131,7 @@ impl OperationKind for DistributorPayout {
     fn effect(&self, op: &Operation, step: &Step, receipt: &Receipt) -> Result<Shown> {
         let (data, target) = (step.calldata.as_slice(), step.target.0);
         match step.name.as_str() {
+            // The first step of an operation of an earlier edition.
             allowance::STEP => allowed(op, step, receipt),
             distributor::CREATE => Ok(shown(contract::create_effect(receipt, target, data).map(|()| EscrowFunded))),
             distributor::PAGE => {
@@ -165,6 +166,19 @@ impl OperationKind for DistributorPayout {
 
     fn ended_by(&self, op: &Operation) -> Option<String> {
         Some(reclaim::key(&op.subject()))
+    }
+
+    fn waits_for<'a>(
+        &'a self,
+        tx: &'a mut Tx,
+        op: &'a Operation,
+        step: &'a Step,
+    ) -> BoxFuture<'a, Result<Option<&'static str>>> {
+        async move { Ok(allowance::is_under_way(tx, op, step).await?.then_some(allowance::PENDING)) }.boxed()
+    }
+
+    fn renew<'a>(&'a self, tx: &'a mut Tx, op: &'a mut Operation, by: &'a Requester) -> BoxFuture<'a, Result<bool>> {
+        allowance::renew(tx, op, by).boxed()
     }
 
     /// The distributor itself refuses to execute a call twice, and its events name the call.

@@ -18,7 +18,7 @@ use muniment_domain::{Code, Error, Result, contract, user};
 use serde_json::{Value, json};
 
 use crate::engine::queue;
-use crate::payout::allowance::{self, PENDING};
+use crate::payout::allowance;
 use crate::payout::payee::Payees;
 use crate::payout::shortfall::Shortfall;
 use crate::payout::{distribution as people, distributor as distributor_payout, payer, withheld};
@@ -122,7 +122,7 @@ async fn pay_list(
 ) -> Result<Vec<Operation>> {
     match d.method {
         Method::DirectPayout => pay(tx, settings, d, list, by).await,
-        Method::Distributor => Ok(vec![distributor_payout::pay(tx, settings, d, list, by).await?]),
+        Method::Distributor => distributor_payout::pay(tx, settings, d, list, by).await,
     }
 }
 
@@ -138,7 +138,7 @@ pub async fn pay(
     let lane = payer::lane_of(tx, d.chain_id, d.funding_wallet.0).await?;
     let batch_id = tx.new_id::<of::Batch>();
     let mut operations = Vec::new();
-    let waits = allowance::ensure(tx, d, &lane, &batch_id, by).await?;
+    let waits = allowance::ensure(tx, d, d.token_address.0, &lane, &batch_id, by).await?;
     let first_page = i64::from(matches!(waits, allowance::AllowanceState::Requested(_)));
     let must_wait = !matches!(waits, allowance::AllowanceState::Granted);
     operations.extend(waits.operation());
@@ -154,8 +154,7 @@ pub async fn pay(
     let mut waiting = operation::insert_all(tx, wanted).await?;
     assign(tx, d, &waiting.iter().zip(pages).collect::<Vec<_>>()).await?;
     if must_wait {
-        // No wake here: the allowance wakes them when it is final, or the sweep does if that wake is lost.
-        waiting.iter_mut().for_each(|op| op.blocked_reason = Some(PENDING.to_owned()));
+        allowance::wait(&mut waiting);
         operation::save_all(tx, &mut waiting).await?;
     } else {
         queue::line_up(tx, &mut waiting).await?;
