@@ -21,7 +21,42 @@ fn unreliable(unpaid: Address, short: Address) -> String {
     )
 }
 
+/// Where the code of the sound coin is kept.
+const SOUND: Address = Address::repeat_byte(0x50);
+
+/// Code of a coin that works, and reports one more `Transfer`, of a unit to 0x66, with each `transfer`.
+fn talkative() -> String {
+    let delegate = format!("365f5f375f5f365f73{}5af46025575f5ffd5b", hex::encode(SOUND));
+    let transfer_topic = "ddf252ad1be2c89b69c2b068fc378daa952ba7f163c4a11628f55a4df523b3ef";
+    let unless_transfer = "5f3560e01c63a9059cbb1415606157";
+    let event = format!("60015f526066337f{transfer_topic}60205fa3");
+    format!("0x{delegate}{unless_transfer}{event}5b3d5f5f3e3d5ff3")
+}
+
 on_both_databases! {
+    async fn a_list_whose_last_page_fell_short_is_written_off(database: Database) {
+        let fixture = PayoutFixture::new(database, 2).await;
+        let (rpc, coin) = (fixture.site.anvil.rpc(), fixture.site.platform.coin);
+        let id = fixture.calculated("distributor", "20.00").await;
+        let sound = rpc.call("eth_getCode", json!([coin, "latest"])).await;
+        rpc.call("anvil_setCode", json!([SOUND, sound])).await;
+        rpc.call("anvil_setCode", json!([coin, talkative()])).await;
+        let op = fixture.executed(&id).await.text("/operations/1/id");
+        fixture.site.settled().await;
+        assert_eq!(fixture.server.state(&op).await, ("failed".to_owned(), "effect_mismatch".to_owned()));
+        rpc.call("anvil_setCode", json!([coin, sound])).await;
+        assert_eq!(fixture.server.retry("retry", &op).await.problem(), (409, "effect_mismatch".to_owned()));
+        let body = json!({ "resolution": "abandon", "reason": "the coin reports too much" });
+        let requested = fixture.server.act("abandon", &op, "reconcile", body).await;
+        let shown = fixture.server.get(requested.headers["location"].to_str().unwrap()).await;
+        let missing = &shown.body["payload"]["missing"];
+        assert!(missing[0].as_str().unwrap().contains("a transfer of 1 units to"), "{missing}");
+        assert_eq!(missing[1], "2 of 2 lines were paid and stay paid", "{missing}");
+        fixture.approve(&requested).await;
+        fixture.reaches(&id, "completed").await;
+        assert_eq!(fixture.sums_agree().await, 2);
+    }
+
     async fn two_people_write_off_a_shortfall_line_by_line(database: Database) {
         let fixture = PayoutFixture::with(database, 4, |site| site.config.engine("payout_page_holders", 4)).await;
         let first = fixture.calculated("direct_payout", "4.00").await;

@@ -22,7 +22,7 @@ use crate::{
         operation::{Execution, MissingEffect, events, read},
     },
     fault::Fault,
-    payout::coin::{LineTransfer, line_transfers, paid_by, payments},
+    payout::coin::{LineShown, lines_shown, paid_by, payments},
     rpc::required,
 };
 
@@ -104,23 +104,18 @@ fn claimed(receipt: &Receipt, distributor: Address, claim: &Claim) -> Vec<Option
     claim.accounts.iter().map(|account| events.iter().find(|event| event.account == *account).cloned()).collect()
 }
 
-/// The payee of each account with what the coin's events show for it, if the claim as a whole lacks its effect. None for an account that
-/// the distributor still keeps.
-pub fn account_transfers(
+/// What the receipt shows for each account, if the claim as a whole lacks its effect.
+pub fn accounts_shown(
     receipt: &Receipt,
     distributor: Address,
     asset: Address,
     claim: &Claim,
     units: &[u128],
-) -> Vec<Option<(Address, LineTransfer)>> {
-    let claimed = claimed(receipt, distributor, claim);
-    let due: Vec<_> = claimed
-        .iter()
-        .zip(units)
-        .filter_map(|(claimed, units)| Some((claimed.as_ref()?.payee, U256::from(*units))))
-        .collect();
-    let mut shown = line_transfers(receipt, asset, paid_by(receipt, asset, distributor), &due).into_iter();
-    claimed.into_iter().map(|claimed| Some((claimed?.payee, shown.next()?))).collect()
+) -> Vec<LineShown> {
+    let outcome = |claimed: Option<WithheldClaimed>| claimed.map_or(LineOutcome::Kept, |c| LineOutcome::Paid(c.payee));
+    let outcomes = claimed(receipt, distributor, claim).into_iter().map(outcome);
+    let lines: Vec<_> = outcomes.zip(units.iter().copied()).collect();
+    lines_shown(receipt, asset, paid_by(receipt, asset, distributor), &lines)
 }
 
 /// Whether nothing is left to claim: a claim sets the withheld amount of its account to zero.

@@ -14,6 +14,7 @@ use crate::{
     },
     contract::{
         bindings::coin::DemoCoin,
+        line::LineOutcome,
         operation::{MissingEffect, events, view},
     },
     fault::Fault,
@@ -182,6 +183,25 @@ pub(crate) fn line_transfers(
         });
     }
     said
+}
+
+/// What the distributor says about a line, and what the coin's events show where it says that it paid.
+pub type LineShown = (LineOutcome, Option<LineTransfer>);
+
+/// Compares what the distributor says about each line, and its units, with the coin's events.
+pub(crate) fn lines_shown(
+    receipt: &Receipt,
+    asset: Address,
+    paid: Payments,
+    lines: &[(LineOutcome, u128)],
+) -> Vec<LineShown> {
+    let payee = |(outcome, units): &(LineOutcome, u128)| match outcome {
+        LineOutcome::Paid(payee) => Some((*payee, U256::from(*units))),
+        LineOutcome::Frozen | LineOutcome::TransferFailed | LineOutcome::Kept => None,
+    };
+    let due: Vec<_> = lines.iter().filter_map(payee).collect();
+    let mut transfers = line_transfers(receipt, asset, paid, &due).into_iter();
+    lines.iter().map(|line| (line.0, payee(line).and_then(|_| transfers.next()))).collect()
 }
 
 /// Removes one payment from the counts; false if there is none.

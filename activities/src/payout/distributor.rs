@@ -19,7 +19,7 @@ use crate::{
     fault::Fault,
     payout::{
         claim::{self, Claim},
-        coin::{compare, paid_by, payments},
+        coin::{self, LineShown, Payments, compare, paid_by, payments},
     },
 };
 
@@ -157,10 +157,21 @@ pub fn page_effect(
     if event.ok_or_else(|| missing("the event of the page is missing"))?.payloadHash != keccak256(data) {
         return Err(missing("another page was paid in its place"));
     }
-    // A line is paid unless an event says otherwise.
+    let outcomes = outcomes(receipt, distributor, &page);
+    // The events of the distributor only claim a payment; the transfers of the coin prove it.
+    let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
+        LineOutcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
+        LineOutcome::Frozen | LineOutcome::TransferFailed | LineOutcome::Kept => None,
+    });
+    compare(&payments(paid), &payments_of(receipt, distributor, asset))?;
+    Ok(outcomes)
+}
+
+/// What the events of the distributor say about each line of a page. A line is paid unless an event says otherwise.
+fn outcomes(receipt: &Receipt, distributor: Address, page: &EscrowPage) -> Vec<LineOutcome> {
     let mut outcomes: Vec<LineOutcome> = page.lines.iter().map(|line| LineOutcome::Paid(line.holder())).collect();
     // Events carry the index in the whole list.
-    let at = |index: U256| index.checked_sub(first).and_then(|i| usize::try_from(i).ok());
+    let at = |index: U256| index.checked_sub(U256::from(page.from)).and_then(|i| usize::try_from(i).ok());
     for kept in events::<Distributor::Withheld>(receipt, distributor).filter(|e| e.id == page.id) {
         if let Some(outcome) = at(kept.index).and_then(|i| outcomes.get_mut(i)) {
             let frozen = kept.reason == B256::right_padding_from(b"frozen");
@@ -172,16 +183,21 @@ pub fn page_effect(
             *outcome = LineOutcome::Paid(moved.payee);
         }
     }
-    // The events of the distributor only claim a payment; the transfers of the coin prove it.
-    let paid = page.lines.iter().zip(&outcomes).filter_map(|(line, outcome)| match outcome {
-        LineOutcome::Paid(payee) => Some((*payee, U256::from(line.units()))),
-        LineOutcome::Frozen | LineOutcome::TransferFailed | LineOutcome::Kept => None,
-    });
+    outcomes
+}
+
+/// The payments of the distributor. A page that can pay nobody tries the coin with a transfer to the contract itself.
+fn payments_of(receipt: &Receipt, distributor: Address, asset: Address) -> Payments {
     let mut shown = paid_by(receipt, asset, distributor);
-    // A page that can pay nobody tries the coin with a transfer to the contract itself.
     shown.retain(|(payee, _), _| *payee != distributor);
-    compare(&payments(paid), &shown)?;
-    Ok(outcomes)
+    shown
+}
+
+/// What the receipt shows for each line, if the page as a whole lacks its effect.
+pub fn lines_shown(receipt: &Receipt, distributor: Address, asset: Address, page: &EscrowPage) -> Vec<LineShown> {
+    let outcomes = outcomes(receipt, distributor, page).into_iter();
+    let lines: Vec<_> = outcomes.zip(page.lines.iter().map(|line| line.units())).collect();
+    coin::lines_shown(receipt, asset, payments_of(receipt, distributor, asset), &lines)
 }
 
 /// Returns the units that went back to the funder, if the receipt and the coin's event show this cancellation.

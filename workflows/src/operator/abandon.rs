@@ -98,7 +98,8 @@ pub async fn examine(engine: &Engine, operation_id: &OperationId) -> Result<Exam
     let network = execution::network_of(engine, &op)?;
     let mut short = None;
     let kind = engine.kind(&op);
-    for step in steps.iter().filter(|s| !kind.moves_nothing(s)) {
+    let open = |s: &&Step| !kind.moves_nothing(s) && s.outcome != Some(Outcome::Success);
+    for step in steps.iter().filter(open) {
         // A restored database may not know the transaction that executed it, so the chain decides.
         if !execution::is_executed(engine, network, &op, step).await? {
             continue;
@@ -114,17 +115,27 @@ pub async fn examine(engine: &Engine, operation_id: &OperationId) -> Result<Exam
             ));
         }
     }
+    if short.is_none() && has_effect(&op, &steps) {
+        return Err(partial_effect());
+    }
     Ok(Examined { op, short })
 }
 
-fn guard(op: &Operation, steps: &[Step]) -> Result<()> {
+/// Whether a step of it took its final effect. An allowance moves no value, so the steps after it can still be abandoned.
+fn has_effect(op: &Operation, steps: &[Step]) -> bool {
     let kind = operations::of(op.kind);
-    // An allowance moves no value, so the steps after it can still be abandoned.
-    if steps.iter().any(|s| s.outcome == Some(Outcome::Success) && !kind.moves_nothing(s)) {
-        return Err(Error::refused(
-            Code::PartialEffect,
-            "A step of this operation took its final effect. Retry the operation or mark it confirmed. It cannot be abandoned.",
-        ));
+    steps.iter().any(|s| s.outcome == Some(Outcome::Success) && !kind.moves_nothing(s))
+}
+
+fn partial_effect() -> Error {
+    let detail = "A step of this operation took its final effect. Retry the operation or mark it confirmed. It cannot be abandoned.";
+    Error::refused(Code::PartialEffect, detail)
+}
+
+fn guard(op: &Operation, steps: &[Step]) -> Result<()> {
+    // Where all steps are final, the last one can be an executed page that lacks its whole effect: nothing is left to do on the chain.
+    if has_effect(op, steps) && steps.iter().any(|s| s.state != State::Final) {
+        return Err(partial_effect());
     }
     if let Some(step) = steps.iter().find(|s| matches!(s.state, State::Signed | State::Included)) {
         let detail = format!(

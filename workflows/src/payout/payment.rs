@@ -253,12 +253,7 @@ pub async fn settle(
     block_number: i64,
 ) -> Result<()> {
     let d = distribution::lock_row(tx, &op.subject()).await?;
-    let kept = |(line, outcome): (i64, &LineOutcome)| match outcome {
-        LineOutcome::Paid(_) => None,
-        LineOutcome::Frozen => Some((line, HoldReason::WithheldFrozen)),
-        LineOutcome::TransferFailed => Some((line, HoldReason::WithheldTransferFailed)),
-        LineOutcome::Kept => Some((line, still_withheld(op, line))),
-    };
+    let kept = |(line, outcome): (i64, &LineOutcome)| Some((line, hold_reason(op, line, *outcome)?));
     let kept: Vec<_> = (first_line..).zip(outcomes).filter_map(kept).collect();
     entitlement::withhold(tx, &op.id, &kept).await?;
     let payees: Vec<_> =
@@ -279,25 +274,30 @@ pub async fn fall_short(tx: &mut Tx, op: &Operation, short: &Shortfall) -> Resul
     for payment in &short.payments {
         let first_line = payment.first_line;
         let lines = (first_line..).take(payment.lines);
-        match payment.transfer {
-            Some((payee, LineTransfer::Exact)) => {
+        match payment.shown {
+            (LineOutcome::Paid(payee), Some(LineTransfer::Exact)) => {
                 let (tx_hash, block_number) = (short.tx_hash, short.block_number);
                 let payees = vec![Some(payee); payment.lines];
                 let paid = Paid { operation_id: &op.id, first_line, payees: &payees, tx_hash, block_number };
                 entitlement::set_paid(tx, &d, &paid).await?;
             }
-            Some((_, LineTransfer::OtherAmount(_))) => held.extend(lines.map(|line| (line, HoldReason::Operator))),
-            Some((_, LineTransfer::Missing)) => {}
-            None => held.extend(lines.map(|line| (line, still_withheld(op, line)))),
+            (_, Some(LineTransfer::OtherAmount(_))) => held.extend(lines.map(|line| (line, HoldReason::Operator))),
+            (_, Some(LineTransfer::Missing)) => {}
+            (kept, _) => held.extend(lines.filter_map(|line| Some((line, hold_reason(op, line, kept)?)))),
         }
     }
     entitlement::withhold(tx, &op.id, &held).await?;
     entitlement::fail(tx, &op.id).await.map(drop)
 }
 
-/// Why a line stays with the distributor after a claim that could not pay it.
-fn still_withheld(op: &Operation, line: i64) -> HoldReason {
-    withheld::before(op, line).unwrap_or(HoldReason::WithheldTransferFailed)
+/// Why a line is held after a payment through the distributor, if it is.
+fn hold_reason(op: &Operation, line: i64, outcome: LineOutcome) -> Option<HoldReason> {
+    match outcome {
+        LineOutcome::Paid(_) => None,
+        LineOutcome::Frozen => Some(HoldReason::WithheldFrozen),
+        LineOutcome::TransferFailed => Some(HoldReason::WithheldTransferFailed),
+        LineOutcome::Kept => Some(withheld::before(op, line).unwrap_or(HoldReason::WithheldTransferFailed)),
+    }
 }
 
 /// Gives up an operation without effect: its entitlements can be paid by another one.

@@ -3,10 +3,10 @@
 
 use alloy_primitives::{Address, B256};
 use muniment_activities::chain::receipt::{Agreement, Receipt};
-use muniment_activities::contract::line::Line;
+use muniment_activities::contract::line::{Line, LineOutcome};
 use muniment_activities::payout::claim::{self, Claim};
-use muniment_activities::payout::coin::LineTransfer;
-use muniment_activities::payout::direct;
+use muniment_activities::payout::coin::{LineShown, LineTransfer};
+use muniment_activities::payout::{direct, distributor};
 use muniment_domain::operation::{Kind, Operation};
 use muniment_domain::step::Step;
 use muniment_domain::{Code, Error, Result};
@@ -25,7 +25,7 @@ pub struct Shortfall {
     pub tx_hash: B256,
     /// Its block.
     pub block_number: i64,
-    /// The coin's evidence for each payment of a direct page or a claim.
+    /// The evidence for each payment of the executed call.
     pub payments: Vec<Payment>,
 }
 
@@ -40,8 +40,8 @@ pub struct Payment {
     holder: Address,
     /// The units that are due.
     units: u128,
-    /// The payee, and what the coin shows for it. None while the distributor keeps the amount.
-    pub transfer: Option<(Address, LineTransfer)>,
+    /// What the contract says, and what the coin shows where it says that it paid.
+    pub shown: LineShown,
 }
 
 /// The shortfall of an executed payment. None if it has its whole effect, or if no receipt is found.
@@ -73,37 +73,51 @@ pub async fn of(engine: &Engine, network: &Network, op: &Operation, step: &Step)
     Ok(Some(Shortfall { missing, tx_hash: receipt.tx_hash, block_number, payments }))
 }
 
-/// The evidence for each payment of a direct page or a claim.
+/// The evidence for each payment of a call.
 fn payments(op: &Operation, step: &Step, receipt: &Receipt) -> Result<Vec<Payment>> {
-    if let Some(page) = direct::page_of(&step.calldata).filter(|_| op.kind == Kind::Payout) {
-        let shown = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page);
-        let payment = |((first_line, line), transfer): ((i64, &Line), LineTransfer)| {
-            let (holder, units) = (line.holder(), line.units());
-            Payment { first_line, lines: 1, holder, units, transfer: Some((holder, transfer)) }
-        };
-        return Ok((0i64..).zip(&page.lines).zip(shown).map(payment).collect());
+    let (escrow, asset) = (step.target.0, effect::payload(op, "asset")?);
+    if let Some(claim) = Claim::of(&step.calldata) {
+        let sums = withheld::sums(op)?;
+        let units = withheld::units(op, &sums)?;
+        let shown = claim::accounts_shown(receipt, escrow, asset, &claim, &units);
+        let mut first_line = 0;
+        let accounts = claim.accounts.iter().zip(units).zip(sums).zip(shown);
+        let payments = accounts.map(|(((holder, units), sum), shown)| {
+            let payment = Payment { first_line, lines: sum.lines, holder: *holder, units, shown };
+            first_line += i64::try_from(sum.lines).unwrap_or(i64::MAX);
+            payment
+        });
+        return Ok(payments.collect());
     }
-    let Some(claim) = Claim::of(&step.calldata) else { return Ok(Vec::new()) };
-    let sums = withheld::sums(op)?;
-    let units = withheld::units(op, &sums)?;
-    let shown = claim::account_transfers(receipt, step.target.0, effect::payload(op, "asset")?, &claim, &units);
-    let mut first_line = 0;
-    let payments = claim.accounts.iter().zip(units).zip(sums).zip(shown).map(|(((holder, units), sum), transfer)| {
-        let payment = Payment { first_line, lines: sum.lines, holder: *holder, units, transfer };
-        first_line += i64::try_from(sum.lines).unwrap_or(i64::MAX);
-        payment
-    });
-    Ok(payments.collect())
+    let (first_line, lines, shown) = if let Some(page) = direct::page_of(&step.calldata) {
+        let shown = direct::line_transfers(receipt, effect::payload(op, "payer")?, &page).into_iter();
+        let paid = |(line, transfer): (&Line, _)| (LineOutcome::Paid(line.holder()), Some(transfer));
+        let shown = page.lines.iter().zip(shown).map(paid).collect();
+        (0, page.lines, shown)
+    } else if let Some(page) = distributor::page_of(&step.calldata) {
+        let shown = distributor::lines_shown(receipt, escrow, asset, &page);
+        (i64::try_from(page.from).unwrap_or(i64::MAX), page.lines, shown)
+    } else {
+        return Ok(Vec::new());
+    };
+    let payment = |((first_line, line), shown): ((i64, &Line), LineShown)| Payment {
+        first_line,
+        lines: 1,
+        holder: line.holder(),
+        units: line.units(),
+        shown,
+    };
+    Ok((first_line..).zip(&lines).zip(shown).map(payment).collect())
 }
 
 /// Sentences about the payments.
 fn findings(payments: &[Payment]) -> Vec<String> {
     let mut findings = Vec::new();
     let (mut paid, mut kept, mut all) = (0, 0, 0);
-    for Payment { first_line, lines, holder, units, transfer } in payments {
+    for Payment { first_line, lines, holder, units, shown } in payments {
         let line = format!("line {first_line}: {}", holder.to_checksum(None));
         all += lines;
-        match transfer.map(|(_, said)| said) {
+        match shown.1 {
             Some(LineTransfer::Exact) => paid += lines,
             Some(LineTransfer::Missing) => findings.push(format!("{line} got nothing of {units} units")),
             Some(LineTransfer::OtherAmount(other)) => findings.push(format!("{line} got {other} of {units} units")),
