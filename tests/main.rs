@@ -130,6 +130,7 @@ mod shortfall;
 mod signed_ahead;
 mod signers;
 mod snapshot;
+mod soft_cap;
 mod source;
 mod start;
 mod statements;

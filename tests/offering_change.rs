@@ -7,7 +7,7 @@ use muniment_workflows::engine::timer;
 use serde_json::{Value, json};
 use world::on_both_databases;
 
-use crate::installation::{Answer, OfferingFixture, in_days, later, wallet};
+use crate::installation::{Answer, OfferingFixture, in_days, later};
 
 /// More than two pages of the calendar.
 const MANY: i64 = 450;
@@ -19,7 +19,7 @@ fn crowdfunded(change: Value) -> Value {
 }
 
 /// Subscribes with an approved identity, so that no other time runs than those of the terms.
-async fn subscribed(fixture: &OfferingFixture, offering: &str, amount: &str) -> String {
+pub async fn subscribed(fixture: &OfferingFixture, offering: &str, amount: &str) -> String {
     fixture.approve_investor().await;
     let made = fixture
         .investor
@@ -66,7 +66,7 @@ async fn time(fixture: &OfferingFixture, id: &str, pointer: &str) -> DateTime<Ut
     shown.parse().unwrap_or_else(|e| panic!("{pointer} is {shown:?}: {e}"))
 }
 
-async fn status(fixture: &OfferingFixture, id: &str) -> String {
+pub async fn status(fixture: &OfferingFixture, id: &str) -> String {
     fixture.olga.get(&format!("/v1/subscriptions/{id}")).await.text("/status")
 }
 
@@ -208,32 +208,5 @@ on_both_databases! {
         assert_eq!(said.text("/status"), "committed", "{said:?}");
         fixture.at(in_days(39)).await;
         assert_eq!(status(&fixture, &sub).await, "binding");
-    }
-
-    async fn a_subscription_in_a_mint_ends_when_the_mint_is_abandoned(database: Database) {
-        let mut fixture = OfferingFixture::new(database).await;
-        let id = fixture.open(json!({ "issuance_policy": "rolling", "soft_cap": "9000.00" })).await;
-        let (minting, other) = (subscribed(&fixture, &id, "1000.00").await, subscribed(&fixture, &id, "2000.00").await);
-        let (owner, token) = (format!("(select id from investors where user_id = '{}')", fixture.investor.id), "0x00000000000000000000000000000000000000aa");
-        for sql in [
-            format!("update offerings set token_status = 'deployed', token_address = '{token}', token_tx_hash = '0x{}'", "7".repeat(64)),
-            format!("insert into contracts (chain_id, address, kind, offering_id, next_op_number, created_at) select 31337, '{token}', 'token', id, 1, created_at from offerings"),
-            format!("insert into wallets (id, investor_id, address, verified_at, created_at) select 'wal_01jc0000000000000000000000', id, '{:#x}', created_at, created_at from investors where id = {owner}", wallet(0)),
-            format!("update investors set kyc_status = 'approved', sanctions_status = 'clear' where id = {owner}"),
-            format!("update subscriptions set status = 'accepted', quantity = '100000', wallet_address = '{:#x}', received_amount = amount where id = '{minting}'", wallet(0)),
-            format!("update subscriptions set status = 'binding', received_amount = amount where id = '{other}'"),
-        ] {
-            fixture.api.write(&sql).await;
-        }
-        let requested = fixture.olga.client().post("/blockchain/trigger-mint", "mint", json!({ "offering_id": id })).await.unwrap();
-        assert_eq!(requested.status, 202, "{requested:?}");
-        fixture.at(in_days(61)).await;
-        assert_eq!((fixture.status(&id).await, status(&fixture, &minting).await, status(&fixture, &other).await), ("failed".to_owned(), "accepted".to_owned(), "refund_pending".to_owned()));
-        fixture.at(in_days(62)).await;
-        assert_eq!(status(&fixture, &minting).await, "accepted", "a subscription in a mint is not changed");
-        fixture.api.write("update operations set status = 'failed', resolution = 'abandoned', live_key = null").await;
-        fixture.api.write("update operation_items set live = false").await;
-        fixture.at(in_days(63)).await;
-        assert_eq!((status(&fixture, &minting).await, fixture.api.count("timers").await), ("refund_pending".to_owned(), 0));
     }
 }

@@ -85,14 +85,18 @@ async fn run(tx: &mut Tx, mut o: Offering, now: DateTime<Utc>) -> Result<Option<
     if follow_changes(tx, &o, now).await? {
         return Ok(Some(now));
     }
-    let Totals { firm, paid, .. } = subscription::totals(tx, &o.id).await?;
+    let Totals { firm, paid, minted, .. } = subscription::totals(tx, &o.id).await?;
     let over = o.closes_at.is_some_and(|at| at <= now);
     // A cap is reached by money. Words reserve it for a time only.
     let full = paid >= o.hard_cap;
     // Where an earlier end needs notice, a full offering stays open until its end.
     let may_end = o.exemption.profile().early_end_notice_days.is_none();
     if over || (full && may_end) {
-        let met = firm >= o.soft_cap.unwrap_or(0);
+        // An offering with minted units cannot fail, even if others left after the soft cap was paid.
+        let met = firm >= o.soft_cap.unwrap_or(0) || minted > 0;
+        if !met && offering::live_mint(tx, &o.id).await?.is_some() {
+            return Ok(Some(now + Duration::seconds(CHECK_SECONDS)));
+        }
         let (by, why) = match (met, full) {
             (true, true) => (Move::Close, reopen::BY_CAP),
             (true, false) => (Move::Close, "end_reached"),

@@ -153,6 +153,12 @@ pub async fn evaluate(tx: &mut Tx, offering: &Offering, r: &Request) -> Result<(
         );
         return Err(Error::refused(Code::InvalidState, detail));
     }
+    if offering.status == offering::Status::Open
+        && subscription::totals(tx, &offering.id).await?.paid < offering.soft_cap.unwrap_or(0)
+    {
+        let detail = "The soft cap is not paid yet. If the offering misses it, everybody gets the money back, so nothing is minted before.";
+        return Err(Error::refused(Code::InvalidState, detail));
+    }
     if r.lockup_release_at.is_some_and(|at| at <= tx.now()) {
         return Err(Error::field("/lockup/release_at", "below_minimum", "A lock must end in the future."));
     }
