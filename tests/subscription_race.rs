@@ -45,6 +45,22 @@ on_both_databases! {
         assert_eq!((fixture.api.count("subscriptions").await, fixture.reserved().await), (1, "1500.00".to_owned()));
     }
 
+    async fn a_consent_commits_its_investor_once_in_twenty_requests(database: Database) {
+        let fixture = SubscriptionFixture::new(database, |_| {}).await;
+        let investor = fixture.investor.get("/v1/investor/profile").await.text("/id");
+        let paper = json!({ "kind": "subscription_consent", "sha256": "ab".repeat(32) });
+        let paper = fixture.operator.post(&format!("/v1/investors/{investor}/documents"), paper).await.text("/id");
+        let body = json!({ "amount": "1500.00", "investor_id": investor, "consent_document_id": paper });
+        let requested = (0..20).map(|_| {
+            let (client, path, body) = (fixture.operator.client(), fixture.path(), body.clone());
+            async move { client.change("POST", &path, Some(body)).await.unwrap() }
+        });
+        let answers = futures::future::join_all(requested).await;
+        let made = answers.iter().filter(|answer| answer.status == 201).count();
+        let refused = answers.iter().filter(|answer| answer.text("/errors/0/code") == "already_used").count();
+        assert_eq!((made, refused), (1, 19), "{:?}", answers.iter().map(|a| a.problem()).collect::<BTreeSet<_>>());
+    }
+
     async fn a_concurrent_cancel_and_acceptance_leave_one_outcome(database: Database) {
         let fixture = SubscriptionFixture::new(database, |_| {}).await;
         for round in 0..6 {

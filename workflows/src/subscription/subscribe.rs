@@ -65,6 +65,10 @@ pub async fn subscribe(
     let offering = offering::lock_row(tx, &asked.offering_id).await?;
     must_be_shown(&offering, asked)?;
     let investor = Investor::lock_row(tx, &investor_id).await?;
+    if let Some(consent) = &asked.consent_document_id {
+        // Again under the lock: another request may have used it meanwhile.
+        document::check_consent(tx, &investor.id, consent).await?;
+    }
     let record = eligibility::verdict(checks(tx, settings, &offering, &investor, asked).await?)?;
     let wallet = wallet::choose(tx, &offering, &investor.id, asked.wallet_address).await?;
     if let Some(new) = wallet.filter(|wallet| wallet.is_new) {
