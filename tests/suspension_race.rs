@@ -104,3 +104,22 @@ async fn a_retry_of_a_mint_beside_it_is_refused() {
     let retried = retried_beside(&site, &server, held, &mint, &investor).await;
     assert_eq!(retried.problem(), (409, "invalid_state".to_owned()), "{retried:?}");
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_waits_for_a_subscription_that_is_being_accepted() {
+    let site = Installation::new(Database::fresh(Engine::Postgres).await, Mining::Quick, &[Terms::free(1)]).await;
+    let (server, db) = (site.start().await, open_at(&site.database.url(), Clock::System).await);
+    let olga = site.person(&server, "olga", Role::Operator).await;
+    site.write("update subscriptions set status = 'binding'").await;
+    let investor = site.rows("select investor_id from subscriptions").await[0][0].clone();
+    let mut held = db.begin().await.unwrap();
+    offering::lock_row(&mut held, &site.offerings[0].as_str().into()).await.unwrap();
+    let path = format!("/v1/investors/{investor}/suspend");
+    let accepted = async {
+        site.until("the suspension waits", async || site.count(WAITING).await == 1).await;
+        assert_eq!(site.count("investors where kyc_status = 'suspended'").await, 0);
+        drop(held);
+    };
+    let (suspended, ()) = tokio::join!(olga.post(&path, json!({ "reason_code": "fraud" })), accepted);
+    assert_eq!(suspended.status, 200, "{suspended:?}");
+}

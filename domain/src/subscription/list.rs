@@ -148,10 +148,11 @@ pub async fn find(tx: &mut Tx, scope: &Scope, id: &SubscriptionId) -> Result<Sub
     listed(tx, scope, id).await.map(|row| row.subscription)
 }
 
-/// The offerings with an accepted subscription of an investor.
+/// The offerings with a subscription of an investor that can lead to a mint.
 pub async fn offerings_to_mint(tx: &mut Tx, investor_id: &InvestorId) -> Result<Vec<OfferingId>> {
-    sql("select distinct offering_id from subscriptions where investor_id = $1 and status = 'accepted'
+    sql("select distinct offering_id from subscriptions where investor_id = $1 and status in :open
          order by offering_id")
+    .words(":open", &Status::OPEN)
     .bind(investor_id)
     .scalars(tx)
     .await

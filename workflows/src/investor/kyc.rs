@@ -169,7 +169,7 @@ pub async fn on_timer(tx: &mut Tx, investor_id: &InvestorId) -> Result<Option<Da
     Ok(ends_at(&i))
 }
 
-/// Waits for mints that are being accepted and have read the identity. Later ones see its new status.
+/// Waits for subscriptions and mints that are being accepted and have read the identity. Later ones see its new status.
 pub async fn await_mints(tx: &mut Tx, investor_id: &InvestorId) -> Result<()> {
     for offering_id in subscription::offerings_to_mint(tx, investor_id).await? {
         offering::lock_row(tx, &offering_id).await?;
