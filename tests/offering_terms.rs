@@ -1,5 +1,7 @@
 //! Invalid terms are refused with the field's pointer, and nothing is written.
 
+use muniment_activities::contract::line;
+use muniment_domain::offering::terms;
 use serde_json::{Value, json};
 use world::{Database, Engine};
 
@@ -33,6 +35,11 @@ fn bad() -> Vec<(Value, &'static str, &'static str)> {
         (json!({ "target_amount": "500000.01" }), "/target_amount", "above_maximum"),
         (json!({ "soft_cap": "400000.01" }), "/soft_cap", "above_maximum"),
         (json!({ "unit_price": "3.00" }), "/hard_cap", "amount_not_multiple"),
+        (
+            json!({ "currency": "IDR", "unit_price": "1.00", "token_decimals": 18, "hard_cap": "80000000000.00" }),
+            "/hard_cap",
+            "above_maximum",
+        ),
         (
             json!({ "unit_price": "500.00", "token_decimals": 0, "minimum_investment": "750.00" }),
             "/minimum_investment",
@@ -98,7 +105,9 @@ async fn invalid_terms_are_refused_at_their_field() {
         assert_eq!(found, (422, pointer.to_owned(), code.to_owned()), "{change}: {answer:?}");
     }
     assert_eq!(fixture.api.count("offerings").await, 0);
+    assert_eq!(terms::TOKEN_UNITS_MAX, line::UNITS_MAX);
     for change in [
+        json!({ "currency": "IDR", "unit_price": "1.00", "token_decimals": 18, "hard_cap": "79000000000.00" }),
         json!({ "exemption": "reg_cf", "lockup": { "enabled": true, "days": 365 } }),
         json!({ "exemption": "reg_s", "template": "bond", "lockup": { "enabled": true, "days": 40 } }),
         json!({ "cooling_off": { "mode": "after_commitment", "hours": 400 }, "soft_cap": "100000.00", "holder_cap": 99,
@@ -114,5 +123,5 @@ async fn invalid_terms_are_refused_at_their_field() {
             assert!(at || answer.body[field.as_str()] == *value, "{field}: {answer:?}");
         }
     }
-    assert_eq!(fixture.api.count("offerings").await, 3);
+    assert_eq!(fixture.api.count("offerings").await, 4);
 }

@@ -18,6 +18,8 @@ const DESCRIPTION_CHARACTERS_MAX: usize = 20_000;
 const SYMBOL_CHARACTERS: std::ops::RangeInclusive<usize> = 2..=11;
 /// If the calendar opens an offering later than this, it counts as opened at the later time.
 const OPENED_LATE_MINUTES: i64 = 60;
+/// The limit of a token's supply in base units: 96 bits.
+pub const TOKEN_UNITS_MAX: u128 = (1 << 96) - 1;
 /// Limit on the partitions of a token.
 const PARTITIONS_MAX: i64 = 32;
 
@@ -152,6 +154,12 @@ fn check_amounts(o: &Offering) -> Result<()> {
         return Err(Error::field("/hard_cap", "amount_not_multiple", detail).with_params(params));
     }
     let decimals = o.decimals();
+    let units = Money::from_minor(o.hard_cap).base_units(Money::from_minor(o.unit_price), decimals);
+    if units.is_none_or(|units| units > TOKEN_UNITS_MAX) {
+        let detail = format!("The hard cap buys more than the {TOKEN_UNITS_MAX} smallest units that a token can have.");
+        let params = json!({ "maximum_units": TOKEN_UNITS_MAX.to_string() });
+        return Err(Error::field("/hard_cap", "above_maximum", detail).with_params(params));
+    }
     let bounds = [("/minimum_investment", Some(o.minimum_investment)), ("/maximum_investment", o.maximum_investment)];
     let buys = |amount: i64| Money::from_minor(amount).base_units(Money::from_minor(o.unit_price), decimals).is_some();
     match bounds.iter().find(|(_, amount)| amount.is_some_and(|amount| !buys(amount))) {
